@@ -1,0 +1,182 @@
+//! What differs between two images, by entity, field and value.
+
+use super::{Image, Lane};
+use crate::schema::Schema;
+use crate::value::Value;
+use core::fmt;
+use std::collections::BTreeSet;
+
+/// One difference between two images.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The entity; `None` for a resource.
+    pub sim_id: Option<u64>,
+    /// Name of the type; empty if the entity itself exists on one side only.
+    pub type_name: String,
+    /// Where in the value, as `.velocity.x` or `.items[3]`; empty for the whole value.
+    pub path: String,
+    /// What the first image holds.
+    pub expected: Side,
+    /// What the second image holds.
+    pub got: Side,
+}
+
+/// One side of a difference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Side {
+    /// This value.
+    Value(Value),
+    /// So many items in a list.
+    Count(usize),
+    /// Nothing: the entity, the component or the resource is not there.
+    Absent,
+    /// The entity is there (and on the other side it is not).
+    Present,
+    /// The bytes could not be read with the schema.
+    Unreadable,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(value) => write!(f, "{value}"),
+            Self::Count(count) => write!(f, "{count} items"),
+            Self::Absent => f.write_str("absent"),
+            Self::Present => f.write_str("present"),
+            Self::Unreadable => f.write_str("unreadable bytes"),
+        }
+    }
+}
+
+impl Difference {
+    /// Returns `sim:12 Velocity.x` or, for a resource, `Score.points`.
+    #[must_use]
+    pub fn place(&self) -> String {
+        match self.sim_id {
+            Some(id) if self.type_name.is_empty() => format!("sim:{id}"),
+            Some(id) => format!("sim:{id} {}{}", self.type_name, self.path),
+            None => format!("{}{}", self.type_name, self.path),
+        }
+    }
+
+    /// Returns how many representable floats lie between the two values, if both are floats.
+    ///
+    /// For display only: nothing in this crate compares with a tolerance.
+    #[must_use]
+    pub fn ulps(&self) -> Option<u64> {
+        // Negative floats count downwards from zero, so that neighbours differ by one across it.
+        let line = |bits: i64, min: i64| if bits < 0 { min.wrapping_sub(bits) } else { bits };
+        match (&self.expected, &self.got) {
+            (Side::Value(Value::F32(a)), Side::Value(Value::F32(b))) => {
+                let on_line = |bits: u32| line(i64::from(bits.cast_signed()), i64::from(i32::MIN));
+                Some(on_line(*a).abs_diff(on_line(*b)))
+            }
+            (Side::Value(Value::F64(a)), Side::Value(Value::F64(b))) => {
+                Some(line(a.cast_signed(), i64::MIN).abs_diff(line(b.cast_signed(), i64::MIN)))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Image {
+    /// Returns what differs, entities ascending by sim id, then resources; `self` is what was expected.
+    ///
+    /// The tick is not compared. Types that only one image knows are differences of each of their rows.
+    #[must_use]
+    pub fn diff(&self, got: &Self) -> Vec<Difference> {
+        let mut found = Vec::new();
+        let whole = |id: u64, expected: Side, got: Side| Difference {
+            sim_id: Some(id),
+            type_name: String::new(),
+            path: String::new(),
+            expected,
+            got,
+        };
+        let only_expected: BTreeSet<u64> =
+            self.roster.iter().filter(|id| got.roster.row(**id).is_none()).copied().collect();
+        let only_got: BTreeSet<u64> = got.roster.iter().filter(|id| self.roster.row(**id).is_none()).copied().collect();
+        found.extend(only_expected.iter().map(|id| whole(*id, Side::Present, Side::Absent)));
+        found.extend(only_got.iter().map(|id| whole(*id, Side::Absent, Side::Present)));
+
+        let empty = Lane::new("", Schema::of::<()>().into());
+        let names: BTreeSet<&str> = self.lanes.iter().chain(&got.lanes).map(|lane| &*lane.name).collect();
+        for name in names {
+            let (a, b) = (self.lane(name).unwrap_or(&empty), got.lane(name).unwrap_or(&empty));
+            if a.ids == b.ids && a.rows == b.rows {
+                continue;
+            }
+            let ids: BTreeSet<u64> = a.ids.iter().chain(b.ids.iter()).copied().collect();
+            for id in ids.difference(&only_expected).filter(|id| !only_got.contains(id)) {
+                diff_bytes(&mut found, Some(*id), name, (&a.schema, a.get(*id)), (&b.schema, b.get(*id)));
+            }
+        }
+        found.sort_by_key(|difference| difference.sim_id);
+
+        let names: BTreeSet<&str> =
+            self.resources.iter().chain(&got.resources).map(|resource| &*resource.name).collect();
+        for name in names {
+            let (a, b) = (self.resource(name), got.resource(name));
+            let side =
+                |state: Option<&'_ super::ResourceState>| state.and_then(|state| state.get()).map(<[u8]>::to_vec);
+            let schema = |state: Option<&super::ResourceState>| {
+                state.map_or_else(|| empty.schema.clone(), |state| state.schema.clone())
+            };
+            diff_bytes(&mut found, None, name, (&schema(a), side(a).as_deref()), (&schema(b), side(b).as_deref()));
+        }
+        found
+    }
+}
+
+type Bytes<'a> = (&'a Schema, Option<&'a [u8]>);
+
+fn diff_bytes(found: &mut Vec<Difference>, sim_id: Option<u64>, name: &str, a: Bytes<'_>, b: Bytes<'_>) {
+    if a.1 == b.1 {
+        return;
+    }
+    let side = |(schema, bytes): Bytes<'_>| match bytes {
+        None => Side::Absent,
+        Some(bytes) => Value::decode(schema, bytes).map_or(Side::Unreadable, Side::Value),
+    };
+    let row = Difference { sim_id, type_name: name.into(), path: String::new(), expected: side(a), got: side(b) };
+    match (&row.expected, &row.got) {
+        (Side::Value(x), Side::Value(y)) => diff_values(found, &row, String::new(), x, y),
+        _ => found.push(row),
+    }
+}
+
+fn diff_values(found: &mut Vec<Difference>, row: &Difference, path: String, a: &Value, b: &Value) {
+    if a == b {
+        return;
+    }
+    let mut leaf = |path: String, expected: Side, got: Side| {
+        found.push(Difference { path, expected, got, sim_id: row.sim_id, type_name: row.type_name.clone() });
+    };
+    let same_kind = match (a, b) {
+        (Value::Enum(x, _), Value::Enum(y, _)) => x == y,
+        (Value::Option(x), Value::Option(y)) => x.is_some() && y.is_some(),
+        _ => core::mem::discriminant(a) == core::mem::discriminant(b),
+    };
+    let (inside_a, inside_b): (Vec<_>, Vec<_>) = (a.parts().collect(), b.parts().collect());
+    if !same_kind || inside_a.is_empty() || inside_b.is_empty() {
+        return leaf(path, Side::Value(a.clone()), Side::Value(b.clone()));
+    }
+    if inside_a.len() != inside_b.len() {
+        leaf(path.clone(), Side::Count(inside_a.len()), Side::Count(inside_b.len()));
+    }
+    for ((step, x), (step_b, y)) in inside_a.into_iter().zip(inside_b) {
+        if step == step_b {
+            diff_values(found, row, format!("{path}{step}"), x, y);
+        } else {
+            // Keys of a map: pairing what stands at the same place would blame the wrong key.
+            return found.push(Difference {
+                path: path.clone(),
+                expected: Side::Value(a.clone()),
+                got: Side::Value(b.clone()),
+                sim_id: row.sim_id,
+                type_name: row.type_name.clone(),
+            });
+        }
+    }
+}

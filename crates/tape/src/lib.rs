@@ -1,0 +1,50 @@
+//! The values of `bevy_replay`, without an engine: canonical encoding and schemas, images of a game's
+//! state, their digests and differences, tapes, and the report that names a divergence.
+//!
+//! Nothing here touches a `World`, a clock or a file handle. Games use this crate through `bevy_replay`,
+//! which re-exports it; tools that read tapes of games they have never seen use it alone.
+//!
+//! What is frozen on disk is written in `docs/digest.md` and `docs/tape-format.md`.
+//!
+//! # Feature flags
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `bevy` | canonical encodings of Bevy's `Entity`, `Timer` and `Stopwatch` |
+//! | `glam` | canonical encodings of glam's vectors, quaternions and matrices |
+//! | `fixed` | canonical encodings of the `fixed` crate's numbers |
+
+mod canonical;
+mod divergence;
+mod image;
+mod input;
+mod schema;
+mod tape;
+mod value;
+
+pub use bevy_replay_macros::{Canonical, TickInput};
+pub use canonical::{
+    Canonical, DEPTH_MAX, DecodeError, EncodeNotes, EntityIds, NO_ENTITY, NoEntities, Sink, SlotSink, Source, VecSink,
+    decode_from_slice, encode_to_vec, width_equal, width_sum,
+};
+pub use divergence::{Comparison, Divergence, Evidence, HeaderDifference, Later, Report, Verdict};
+pub use image::{
+    BLOCK_ROWS, DIGEST_VERSION, Delta, DeltaError, Difference, Digest, Ids, Image, Lane, LaneDelta, ResourceState,
+    Rows, Side,
+};
+pub use input::TickInput;
+pub use schema::{Field, SHAPES_MAX, Schema, SchemaBuilder, SchemaError, Shape, ShapeId, Variant};
+pub use tape::{
+    Changes, ClockChange, Digests, End, EndReason, FORMAT_VERSION, Header, Mark, Start, Tape, TapeError, TapeLimits,
+    Track, TypeSpec,
+};
+pub use value::{Value, ValueTextError, encode_text};
+
+/// What derived code refers to; no part of the public interface.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::{
+        Canonical, DecodeError, Field, SchemaBuilder, Shape, ShapeId, Sink, Source, TickInput, Variant, width_equal,
+        width_sum,
+    };
+}
