@@ -3,7 +3,7 @@
 //! Two values are the same state if and only if their canonical bytes are equal, on every machine
 //! and in every build. The rules are listed in `docs/digest.md` and frozen with digest version 1.
 
-pub(crate) mod collections;
+mod collections;
 mod scalars;
 
 #[cfg(feature = "bevy")]
@@ -34,6 +34,9 @@ use crate::schema::{Schema, SchemaBuilder, ShapeId};
 )]
 pub trait Canonical: Sized + 'static {
     /// Size of the encoding in bytes where every value has the same; `None` where it varies.
+    ///
+    /// Also `None` for what holds a [`Box`], which may lead back to the type: its
+    /// [`Schema::width`](crate::Schema::width) may still be known.
     const WIDTH: Option<usize>;
 
     /// Returns the name shown in reports; for registered types also the name of the lane or track.
@@ -226,9 +229,15 @@ pub enum DecodeError {
         /// What stood there.
         found: String,
     },
+    /// The items of a set or map are not in the order of their bytes.
+    #[error("the items of a set or map are not in the order of their bytes")]
+    Unsorted,
     /// Values are nested deeper than [`DEPTH_MAX`].
     #[error("the value is nested deeper than {DEPTH_MAX} levels")]
     TooDeep,
+    /// More than 4,096 parts of the value take no bytes.
+    #[error("the value has more than {EMPTY_PARTS_MAX} parts that take no bytes")]
+    TooManyEmptyParts,
 }
 
 impl DecodeError {
@@ -239,7 +248,10 @@ impl DecodeError {
 }
 
 /// How deep values may be nested.
-pub const DEPTH_MAX: u32 = 128;
+pub const DEPTH_MAX: u32 = 100000;
+
+/// How many parts of a value may take no bytes: the size of the input bounds the number of all others.
+const EMPTY_PARTS_MAX: u32 = 1 << 12;
 
 /// Canonical bytes being read.
 #[expect(missing_debug_implementations, reason = "borrows a trait object")]
@@ -247,12 +259,13 @@ pub struct Source<'a> {
     bytes: &'a [u8],
     ids: &'a dyn EntityIds,
     depth: u32,
+    empty_parts: u32,
 }
 
 impl<'a> Source<'a> {
     /// Reads from the start of `bytes`.
     pub fn new(bytes: &'a [u8], ids: &'a dyn EntityIds) -> Self {
-        Self { bytes, ids, depth: 0 }
+        Self { bytes, ids, depth: 0, empty_parts: 0 }
     }
 
     /// Reads something that may contain itself: what is boxed or in a list.
@@ -269,6 +282,25 @@ impl<'a> Source<'a> {
         let value = read(self);
         self.depth -= 1;
         value
+    }
+
+    /// Reads one of many parts, and returns its bytes with it.
+    ///
+    /// Damaged bytes can claim any number of parts that take none; that many are refused.
+    pub(crate) fn part<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<(T, &'a [u8]), DecodeError> {
+        let before = self.bytes;
+        let value = read(self)?;
+        let bytes = &before[..before.len() - self.bytes.len()];
+        if bytes.is_empty() {
+            self.empty_parts += 1;
+            if self.empty_parts > EMPTY_PARTS_MAX {
+                return Err(DecodeError::TooManyEmptyParts);
+            }
+        }
+        Ok((value, bytes))
     }
 
     /// Takes the next `count` bytes.

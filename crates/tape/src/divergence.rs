@@ -44,6 +44,14 @@ pub struct Divergence {
     pub later: Later,
 }
 
+impl Divergence {
+    /// Returns the entities that differ, where values are known.
+    pub fn sim_ids(&self) -> impl Iterator<Item = u64> + use<> {
+        let rows = self.differences.iter().flatten();
+        rows.filter_map(|row| row.sim_id).collect::<Vec<_>>().into_iter()
+    }
+}
+
 /// How many of the ticks from a divergence on differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Later {

@@ -86,7 +86,7 @@ impl Value {
             for _ in 0..count {
                 let before = input.remaining();
                 list.push(Self::read(schema, item, input, depth + 1)?);
-                if before == input.remaining() && list.len() > crate::canonical::collections::ZERO_SIZED_ITEMS_MAX {
+                if before == input.remaining() && list.len() > 4096 {
                     return Err(DecodeError::invalid("list of values without size", count));
                 }
             }
@@ -155,6 +155,12 @@ impl Value {
             Self::F64(bits) => f64::from_bits(*bits).is_nan(),
             _ => self.parts().any(|(_, part)| part.has_nan()),
         }
+    }
+
+    /// Returns whether an entity reference inside points at nothing simulated.
+    #[must_use]
+    pub fn has_dangling(&self) -> bool {
+        matches!(self, Self::Entity(None)) || self.parts().any(|(_, part)| part.has_dangling())
     }
 
     /// Returns the values inside with the step of the field path that leads there.

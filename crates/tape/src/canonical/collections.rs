@@ -1,25 +1,25 @@
 //! Lists, sets and maps. Hash containers are sorted by the bytes of their keys.
 
-use super::{Canonical, DecodeError, Sink, Source};
+use super::{Canonical, DecodeError, Sink, Source, VecSink};
 use crate::schema::{SchemaBuilder, Shape, ShapeId};
 use core::hash::{BuildHasher, Hash};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Least bytes an item takes, so that a damaged count cannot allocate more than the input is long.
-fn item_bytes<T: Canonical>() -> usize {
-    T::WIDTH.unwrap_or(1)
+fn decode_list<T: Canonical, C: FromIterator<T>>(input: &mut Source<'_>) -> Result<C, DecodeError> {
+    let count = input.count(T::WIDTH.unwrap_or(0))?;
+    input.deeper(|input| (0..count).map(|_| Ok(input.part(T::decode)?.0)).collect())
 }
 
-fn decode_items<T: Canonical, C: FromIterator<T>>(input: &mut Source<'_>) -> Result<C, DecodeError> {
-    let count = input.count(item_bytes::<T>())?;
-    if T::WIDTH == Some(0) && count > ZERO_SIZED_ITEMS_MAX {
-        return Err(DecodeError::invalid("list of values without size", count));
-    }
-    input.deeper(|input| (0..count).map(|_| T::decode(input)).collect())
+fn decode_sorted<'a, T: Canonical, C: FromIterator<T>>(input: &mut Source<'a>) -> Result<C, DecodeError> {
+    let count = input.count(T::WIDTH.unwrap_or(0))?;
+    let mut before: &[u8] = &[];
+    let mut next = |input: &mut Source<'a>| {
+        let (item, bytes) = input.part(T::decode)?;
+        // Equal items are possible: two references to entities that are gone.
+        if core::mem::replace(&mut before, bytes) > bytes { Err(DecodeError::Unsorted) } else { Ok(item) }
+    };
+    input.deeper(|input| (0..count).map(|_| next(input)).collect())
 }
-
-/// Most items of a list whose items take no bytes: nothing else bounds the count of a damaged one.
-pub(crate) const ZERO_SIZED_ITEMS_MAX: usize = 1 << 16;
 
 macro_rules! lists {
     ($($list:ident),*) => {$(
@@ -31,27 +31,27 @@ macro_rules! lists {
                 self.len().encode(out);
                 for item in self { item.encode(out); }
             }
-            fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> { decode_items(input) }
+            fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> { decode_list(input) }
         }
     )*};
 }
 lists!(Vec, VecDeque);
 
-/// Writes a count and the parts in the order of their bytes.
+/// Writes a count and the items in the order of their bytes.
 ///
 /// `Ord` of the key type is not used, so that a map and its schema agree on the order without the type.
-fn encode_sorted<S: Sink>(out: &mut S, mut parts: Vec<(Vec<u8>, Vec<u8>)>) {
-    parts.sort();
-    parts.len().encode(out);
-    for (key, value) in parts {
-        out.put(&key);
-        out.put(&value);
+/// Encodings delimit themselves, so pairs in the order of their bytes are in the order of their keys.
+fn encode_sorted<S: Sink>(out: &mut S, mut items: Vec<Vec<u8>>) {
+    items.sort_unstable();
+    items.len().encode(out);
+    for item in items {
+        out.put(&item);
     }
 }
 
-fn part<S: Sink, T: Canonical>(out: &mut S, value: &T) -> Vec<u8> {
+fn item<S: Sink>(out: &mut S, encode: impl FnOnce(&mut VecSink<'_>)) -> Vec<u8> {
     let mut bytes = Vec::new();
-    out.nested(&mut bytes, |sink| value.encode(sink));
+    out.nested(&mut bytes, encode);
     bytes
 }
 
@@ -61,13 +61,11 @@ macro_rules! sets_and_maps {
             const WIDTH: Option<usize> = None;
             fn type_name() -> String { format!("{}<{}>", stringify!($set), T::type_name()) }
             fn shape(types: &mut SchemaBuilder) -> ShapeId { types.define::<Self>(|types| Shape::Set { item: T::shape(types) }) }
-            #[allow(clippy::iter_over_hash_type, reason = "the parts are sorted before they are written")]
             fn encode<S: Sink>(&self, out: &mut S) {
-                let mut parts = Vec::with_capacity(self.len());
-                for item in self { parts.push((part(out, item), Vec::new())); }
-                encode_sorted(out, parts);
+                let items = self.iter().map(|value| item(out, |sink| value.encode(sink))).collect();
+                encode_sorted(out, items);
             }
-            fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> { decode_items(input) }
+            fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> { decode_sorted(input) }
         }
         impl<K: Canonical + $($key)*, V: Canonical, $($sb: $sbound + Default + 'static),*> Canonical for $map<K, V, $($sb),*> {
             const WIDTH: Option<usize> = None;
@@ -75,13 +73,12 @@ macro_rules! sets_and_maps {
             fn shape(types: &mut SchemaBuilder) -> ShapeId {
                 types.define::<Self>(|types| Shape::Map { key: K::shape(types), value: V::shape(types) })
             }
-            #[allow(clippy::iter_over_hash_type, reason = "the parts are sorted before they are written")]
             fn encode<S: Sink>(&self, out: &mut S) {
-                let mut parts = Vec::with_capacity(self.len());
-                for (key, value) in self { parts.push((part(out, key), part(out, value))); }
-                encode_sorted(out, parts);
+                let pair = |(key, value): (&K, &V)| item(out, |sink| { key.encode(sink); value.encode(sink); });
+                let items = self.iter().map(pair).collect();
+                encode_sorted(out, items);
             }
-            fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> { decode_items::<(K, V), Self>(input) }
+            fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> { decode_sorted::<(K, V), Self>(input) }
         }
     };
 }

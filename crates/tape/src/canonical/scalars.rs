@@ -47,7 +47,13 @@ macro_rules! floats {
                 let bits = if self.is_nan() { out.note_nan(); $nan } else { self.to_bits() };
                 out.put(&bits.to_le_bytes());
             }
-            fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> { Ok(Self::from_le_bytes(input.array()?)) }
+            fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> {
+                let value = Self::from_le_bytes(input.array()?);
+                if value.is_nan() && value.to_bits() != $nan {
+                    return Err(DecodeError::invalid(concat!("canonical ", stringify!($t)), format!("a NaN with the bits {:x}", value.to_bits())));
+                }
+                Ok(value)
+            }
         }
     )*};
 }

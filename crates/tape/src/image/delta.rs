@@ -19,6 +19,17 @@ pub struct Delta {
     pub resources: Vec<(u32, Option<Vec<u8>>)>,
 }
 
+impl Delta {
+    /// Returns about how many bytes it takes in memory.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        let ids = |lane: &LaneDelta| 8 * (lane.removed.len() + lane.changed.len());
+        let lanes: usize = self.lanes.iter().map(|lane| ids(lane) + lane.bytes.len() + 64).sum();
+        let resources: usize = self.resources.iter().map(|(_, bytes)| bytes.as_ref().map_or(0, Vec::len) + 32).sum();
+        64 + 8 * (self.despawned.len() + self.spawned.len()) + lanes + resources
+    }
+}
+
 /// Changes of one lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneDelta {

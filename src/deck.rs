@@ -1,0 +1,242 @@
+//! The transport: record, stop, play.
+
+pub(crate) mod playback;
+pub(crate) mod recorder;
+
+use bevy_ecs::prelude::*;
+use bevy_replay_tape::{EndReason, HeaderDifference, Report, Tape};
+use std::sync::Arc;
+
+pub use recorder::{Detail, RecorderLimits};
+
+/// The transport of an app: records its ticks and plays tapes.
+///
+/// Calls are carried out at the beginning of the next tick. What came of them is told by the events
+/// [`RecordingEnded`], [`Diverged`], [`ReplayFinished`] and [`DeckRefused`], and kept here.
+///
+/// # Examples
+///
+/// ```
+/// # use bevy_replay::prelude::*; use bevy_ecs::prelude::*;
+/// fn record_key(mut deck: ResMut<Deck>) {
+///     if deck.is_recording() { deck.stop() } else { deck.record() }
+/// }
+/// ```
+#[derive(Resource, Debug, Default)]
+pub struct Deck {
+    pub(crate) requests: Vec<Request>,
+    pub(crate) state: DeckState,
+    pub(crate) tape: Option<Arc<Tape>>,
+    pub(crate) report: Option<Report>,
+    pub(crate) error: Option<DeckError>,
+}
+
+/// What the deck is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum DeckState {
+    /// Nothing; a tick costs next to nothing more.
+    #[default]
+    Idle,
+    /// Recording.
+    Recording {
+        /// How many ticks are on the tape.
+        tick_count: u64,
+        /// About how many bytes they take in memory.
+        size_bytes: u64,
+    },
+    /// Playing a tape.
+    Replaying {
+        /// How many of its ticks have run.
+        tick_count: u64,
+        /// How many it has.
+        tick_count_max: u64,
+    },
+}
+
+/// How to play a tape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct PlayOptions {
+    /// Plays the inputs only: digests on the tape are ignored, other rules are accepted.
+    ///
+    /// For tapes of bugs, whose digests were made by the bug, and for comparing rules.
+    pub inputs_only: bool,
+    /// Plays a tape that would be refused, and calls the result unverified.
+    pub force: bool,
+    /// Compares digests although other rules are accepted.
+    pub(crate) compare: bool,
+    /// Leaves the app's clock alone: the inputs were not recorded with one.
+    pub(crate) keep_clock: bool,
+}
+
+impl PlayOptions {
+    /// Digests must match.
+    #[must_use]
+    pub fn verify() -> Self {
+        Self::default()
+    }
+
+    /// Digests are ignored.
+    #[must_use]
+    pub fn inputs_only() -> Self {
+        Self { inputs_only: true, ..Self::default() }
+    }
+
+    /// Whether digests are compared at all.
+    pub(crate) fn compares(self) -> bool {
+        self.compare || !self.inputs_only
+    }
+}
+
+#[derive(Debug)]
+pub(crate) enum Request {
+    Record,
+    Stop,
+    Play(Arc<Tape>, PlayOptions),
+    Mark(String),
+    Claim(String, String),
+}
+
+impl Deck {
+    /// Records from the next tick on. It must be the first tick of the app: call it at start-up.
+    pub fn record(&mut self) {
+        self.requests.push(Request::Record);
+    }
+
+    /// Ends the recording, or stops playing.
+    pub fn stop(&mut self) {
+        self.requests.push(Request::Stop);
+    }
+
+    /// Plays a tape from the next tick on. It must be the first tick of the app: call it at start-up.
+    pub fn play(&mut self, tape: impl Into<Arc<Tape>>, options: PlayOptions) {
+        self.requests.push(Request::Play(tape.into(), options));
+    }
+
+    /// Sets a bookmark at the next tick of the recording.
+    pub fn mark(&mut self, text: impl Into<String>) {
+        self.requests.push(Request::Mark(text.into()));
+    }
+
+    /// Writes what the game says of the run on the tape, as its final score. A later claim of that name replaces it.
+    pub fn claim(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        self.requests.push(Request::Claim(name.into(), value.into()));
+    }
+
+    /// Returns what the deck is doing.
+    #[must_use]
+    pub fn state(&self) -> DeckState {
+        self.state
+    }
+
+    /// Returns whether it records.
+    #[must_use]
+    pub fn is_recording(&self) -> bool {
+        matches!(self.state, DeckState::Recording { .. })
+    }
+
+    /// Returns whether it plays a tape.
+    #[must_use]
+    pub fn is_replaying(&self) -> bool {
+        matches!(self.state, DeckState::Replaying { .. })
+    }
+
+    /// Returns the last finished recording.
+    #[must_use]
+    pub fn tape(&self) -> Option<&Arc<Tape>> {
+        self.tape.as_ref()
+    }
+
+    /// Returns what the last finished replay found.
+    #[must_use]
+    pub fn report(&self) -> Option<&Report> {
+        self.report.as_ref()
+    }
+
+    /// Returns why the last request was refused.
+    #[must_use]
+    pub fn error(&self) -> Option<&DeckError> {
+        self.error.as_ref()
+    }
+}
+
+/// Event: the recording has ended; the tape is in [`Deck::tape`]. The game goes on.
+#[derive(Event, Debug, Clone)]
+pub struct RecordingEnded {
+    /// Why.
+    pub reason: EndReason,
+    /// The tape.
+    pub tape: Arc<Tape>,
+}
+
+/// Event: a replay has met its first difference; it goes on, to see whether that heals.
+#[derive(Event, Debug, Clone)]
+pub struct Diverged {
+    /// What is known now. [`ReplayFinished`] brings the whole of it.
+    pub report: Report,
+}
+
+/// Event: the tape has ended; live input is back.
+#[derive(Event, Debug, Clone)]
+pub struct ReplayFinished {
+    /// What was found.
+    pub report: Report,
+}
+
+/// Event: a request was refused; nothing has changed.
+#[derive(Event, Debug, Clone)]
+pub struct DeckRefused {
+    /// Why.
+    pub error: DeckError,
+}
+
+/// Why the deck refused a request, or gave up.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeckError {
+    /// A tape begins at the first tick of the app.
+    #[error(
+        "recording and playing begin at the first tick, and {tick} have run already (call it at start-up, or start the app anew)"
+    )]
+    NotAtStart {
+        /// How many ticks have run.
+        tick: u64,
+    },
+    /// The deck is busy.
+    #[error("the deck is busy (stop it first)")]
+    Busy,
+    /// The tape belongs to another game, or to other rules.
+    #[error("{}", refusal(differences))]
+    Refused {
+        /// What differs.
+        differences: Vec<HeaderDifference>,
+    },
+    /// The tape starts in the middle of a game.
+    #[error("the tape starts at tick {tick} from a saved image, which this version cannot restore")]
+    StartsFromImage {
+        /// Its first tick.
+        tick: u64,
+    },
+    /// A recorded input is no value of the app's type.
+    #[error("input {name} at tick {tick} cannot be read: {error}")]
+    BadInput {
+        /// Name of the type.
+        name: String,
+        /// The tick.
+        tick: u64,
+        /// What is wrong.
+        error: bevy_replay_tape::DecodeError,
+    },
+    /// The state could not be captured.
+    #[error(transparent)]
+    State(#[from] crate::state::StateError),
+}
+
+fn refusal(differences: &[HeaderDifference]) -> String {
+    let lines: Vec<String> = differences.iter().map(ToString::to_string).collect();
+    format!(
+        "the tape is refused: {} (play its inputs only, or force it and get an unverified result)",
+        lines.join("; ")
+    )
+}

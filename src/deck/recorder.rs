@@ -1,0 +1,112 @@
+//! Writes a tape while the game runs.
+
+use crate::state::registry::Registry;
+use bevy_ecs::prelude::*;
+use bevy_replay_tape::{ClockChange, Digest, EndReason, Header, Image, Tape, Track};
+
+/// How much a tape says of the state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// The root digest of each tick: a divergence has a tick. Default in release builds.
+    Roots,
+    /// Also the digest of each type: a divergence has a type. Default in debug builds.
+    Lanes,
+    /// Also what each tick changed: a divergence has an entity, a field and both values.
+    Values,
+}
+
+impl Default for Detail {
+    fn default() -> Self {
+        if cfg!(debug_assertions) { Self::Lanes } else { Self::Roots }
+    }
+}
+
+/// How long a recording may become. At a limit the tape ends whole, and the game goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecorderLimits {
+    /// Ticks. Default: 921,600, four hours at 64 Hz.
+    pub ticks: u64,
+    /// Bytes in memory, about. Default: 256 MiB.
+    pub bytes: u64,
+}
+
+impl Default for RecorderLimits {
+    fn default() -> Self {
+        Self { ticks: 4 * 60 * 60 * 64, bytes: 256 << 20 }
+    }
+}
+
+/// Most roots for which memory is set aside at the start, so that no tick waits for more: 8 MiB.
+const ROOTS_RESERVED: u64 = 1 << 20;
+
+pub(crate) struct Recorder {
+    pub(crate) tape: Tape,
+    detail: Detail,
+    limits: RecorderLimits,
+    timestep_ns: u64,
+    scratch: Vec<u8>,
+    size_bytes: u64,
+}
+
+impl Recorder {
+    pub(crate) fn new(header: Header, initial: Image, detail: Detail, limits: RecorderLimits) -> Self {
+        let timestep_ns = header.timestep_ns;
+        let mut tape = Tape::new(header);
+        let specs = tape.header.tracks.iter();
+        tape.tracks = specs
+            .map(|spec| Track { name: spec.name.clone(), schema: spec.schema.clone(), changes: Default::default() })
+            .collect();
+        let reserved = limits.ticks.min(limits.bytes / 8).min(ROOTS_RESERVED);
+        tape.digests.roots.reserve_exact(usize::try_from(reserved).unwrap_or_default());
+        let size_bytes = initial.size_bytes() as u64;
+        tape.initial = Some(initial);
+        Self { tape, detail, limits, timestep_ns, scratch: Vec::new(), size_bytes }
+    }
+
+    pub(crate) fn keeps_values(&self) -> bool {
+        self.detail >= Detail::Values
+    }
+
+    pub(crate) fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    /// Copies what the tick is about to see.
+    pub(crate) fn begin_tick(&mut self, world: &World, registry: &Registry, tick: u64, timestep_ns: u64) {
+        if timestep_ns != self.timestep_ns {
+            self.timestep_ns = timestep_ns;
+            self.tape.clock.push(ClockChange { tick, timestep_ns });
+        }
+        for (source, track) in registry.tracks.iter().zip(&mut self.tape.tracks) {
+            self.scratch.clear();
+            source.read(world, &mut self.scratch);
+            if track.changes.record(tick, &self.scratch) {
+                self.size_bytes += self.scratch.len() as u64 + 16;
+            }
+        }
+    }
+
+    /// Writes down what the tick made; returns why the tape must end, if it must.
+    pub(crate) fn end_tick(&mut self, image: &Image, digest: &Digest, before: Option<&Image>) -> Option<EndReason> {
+        let Digest { root, lanes, resources } = digest;
+        let digests = &mut self.tape.digests;
+        digests.roots.push(*root);
+        self.size_bytes += 8;
+        if self.detail >= Detail::Lanes {
+            digests.lane_ticks.push(self.tape.end.tick_count);
+            digests.lane_digests.extend_from_slice(lanes);
+            digests.lane_digests.extend_from_slice(resources);
+            self.size_bytes += 8 * (1 + lanes.len() + resources.len()) as u64;
+        }
+        if let Some(before) = before
+            && self.keeps_values()
+        {
+            let delta = image.delta_from(before);
+            self.size_bytes += delta.size_bytes() as u64;
+            self.tape.values.push(delta);
+        }
+        self.tape.end.tick_count += 1;
+        let full = self.tape.end.tick_count >= self.limits.ticks || self.size_bytes >= self.limits.bytes;
+        full.then_some(EndReason::CapacityReached)
+    }
+}

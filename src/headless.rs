@@ -1,0 +1,493 @@
+//! Runs an app without a window: records it, plays tapes in it, compares it.
+
+mod run;
+
+use crate::deck::{Deck, DeckError, Detail, PlayOptions};
+use crate::plugin::{ReplayPlugin, Seed};
+use crate::runtime::{self, Runtime};
+use crate::tick::SimTick;
+use bevy_app::{Plugins, prelude::*};
+use bevy_ecs::prelude::*;
+use bevy_ecs::schedule::{Schedules, SingleThreadedExecutor};
+use bevy_replay_tape::{
+    Changes, Comparison, Evidence, Header, Report, Tape, TapeError, TickInput, Track, encode_to_vec,
+};
+use bevy_time::{Fixed, Time, TimePlugin, TimeUpdateStrategy};
+use core::time::Duration;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use run::Run;
+
+/// An app without a window that runs ticks as fast as it can.
+///
+/// # Examples
+///
+/// ```
+/// # use bevy_app::prelude::*; use bevy_ecs::prelude::*; use bevy_replay::prelude::*;
+/// # #[derive(Resource, Default, Clone, TickInput)] struct Steer { x: i8 }
+/// # #[derive(Component, Canonical)] struct Hero { x: i32 }
+/// fn game(app: &mut App) {
+///     app.add_plugins(ReplayPlugin::new("my_game")).record_input::<Steer>().register_authoritative::<Hero>();
+///     app.add_systems(Startup, |mut commands: Commands| { commands.spawn(Hero { x: 0 }); });
+///     app.add_systems(FixedUpdate, |steer: Res<Steer>, mut hero: Single<&mut Hero>| hero.x += i32::from(steer.x));
+/// }
+/// let recorded = Headless::new(game).inputs([1, 1, 0, -1].map(|x| Steer { x })).run()?;
+/// assert_eq!(recorded.single::<Hero>()?.x, 1);
+/// Headless::new(game).verify(recorded.tape())?.assert_verified();
+/// # Ok::<(), ReplayError>(())
+/// ```
+#[expect(missing_debug_implementations, reason = "an app cannot be printed")]
+pub struct Headless {
+    app: App,
+    pacing: Pacing,
+    executor: Executor,
+    feed: Tape,
+    checks: Vec<(u64, Check)>,
+    detail: Option<Detail>,
+    seed: Option<u64>,
+    frame: usize,
+}
+
+type Check = Box<dyn FnOnce(&mut World)>;
+
+/// How many ticks a frame runs. A replay must not depend on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pacing {
+    /// Exactly so many in each frame. Default: 1.
+    TicksPerFrame(u32),
+    /// As many as fit, for frames of these lengths, over and over, as in a windowed game.
+    Frames(Vec<Duration>),
+}
+
+/// On which executor the schedules run. A replay must not depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Executor {
+    /// All schedules on one thread. Default: a light tick takes 3 µs instead of 200.
+    #[default]
+    SingleThreaded,
+    /// As the app has them.
+    AsBuilt,
+}
+
+/// Why a headless run gave no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// The tape could not be read.
+    #[error(transparent)]
+    Tape(#[from] TapeError),
+    /// The tape was refused, or the state could not be captured.
+    #[error(transparent)]
+    Deck(#[from] DeckError),
+    /// The game has no [`ReplayPlugin`].
+    #[error("the game does not add `ReplayPlugin` (add it in the plugin that is handed to `Headless`)")]
+    NoPlugin,
+    /// Inputs were given for a type that is not recorded.
+    #[error("inputs were given for {name}, which the game does not record (call `record_input::<{name}>()`)")]
+    NotRecorded {
+        /// Name of the type.
+        name: String,
+    },
+    /// Frames went by without a tick.
+    #[error(
+        "no tick ran in {frames} frames (does the game run `FixedMain`? are the frames of `Pacing::Frames` longer than 0?)"
+    )]
+    NoTicks {
+        /// How many.
+        frames: u32,
+    },
+    /// Not exactly one entity has the component, or the resource is not there.
+    #[error("{name}: expected exactly one, found {found}")]
+    NotSingle {
+        /// Name of the type.
+        name: String,
+        /// How many there are.
+        found: usize,
+    },
+    /// The digests do not match.
+    #[error("{0}")]
+    Diverged(Box<Report>),
+}
+
+/// Where a tape comes from: a path, a reference or a value.
+pub trait TapeSource {
+    /// Reads it.
+    ///
+    /// # Errors
+    ///
+    /// [`TapeError`] if it cannot be read.
+    fn tape(self) -> Result<Arc<Tape>, TapeError>;
+}
+
+macro_rules! tape_sources {
+    ($($t:ty: $source:ident => $tape:expr;)*) => {$(
+        impl TapeSource for $t {
+            fn tape(self) -> Result<Arc<Tape>, TapeError> {
+                let $source = self;
+                Ok($tape)
+            }
+        }
+    )*};
+}
+tape_sources! {
+    Arc<Tape>: tape => tape;
+    &Arc<Tape>: tape => tape.clone();
+    Tape: tape => Arc::new(tape);
+    &Tape: tape => Arc::new(tape.clone());
+    &Path: path => Arc::new(Tape::load(path)?);
+    PathBuf: path => Arc::new(Tape::load(path)?);
+    &PathBuf: path => Arc::new(Tape::load(path)?);
+    &str: path => Arc::new(Tape::load(path)?);
+}
+
+/// Ticks the next frame is to run.
+#[derive(Resource)]
+struct TicksThisFrame(u32);
+
+/// Gives the loop exactly the time of the wanted ticks, whatever pause, speed and clamp say.
+fn set_overstep(ticks: Res<TicksThisFrame>, mut clock: ResMut<Time<Fixed>>) {
+    let time = clock.timestep() * ticks.0;
+    clock.discard_overstep(Duration::MAX);
+    clock.accumulate_overstep(time);
+}
+
+/// After so many frames without a tick a run is given up.
+const TICKLESS_FRAMES_MAX: u32 = 10_000;
+
+impl Headless {
+    /// Makes an app with time and task pools, and adds the game to it: a plugin, or a function that takes the app.
+    #[must_use]
+    pub fn new<M>(game: impl Plugins<M>) -> Self {
+        let mut app = App::new();
+        app.add_plugins((TaskPoolPlugin::default(), TimePlugin)).add_plugins(game);
+        Self::from_app(app)
+    }
+
+    /// Takes a whole app that was not run yet. It must not need a window.
+    #[must_use]
+    pub fn from_app(app: App) -> Self {
+        Self {
+            app,
+            pacing: Pacing::TicksPerFrame(1),
+            executor: Executor::default(),
+            feed: Tape::new(Header::default()),
+            checks: Vec::new(),
+            detail: None,
+            seed: None,
+            frame: 0,
+        }
+    }
+
+    /// Sets how many ticks a frame runs.
+    #[must_use]
+    pub fn pacing(mut self, pacing: Pacing) -> Self {
+        self.pacing = pacing;
+        self
+    }
+
+    /// Sets on which executor the schedules run.
+    #[must_use]
+    pub fn executor(mut self, executor: Executor) -> Self {
+        self.executor = executor;
+        self
+    }
+
+    /// Sets how much a recording says of the state, instead of the plugin's setting.
+    #[must_use]
+    pub fn detail(mut self, detail: Detail) -> Self {
+        self.detail = Some(detail);
+        self
+    }
+
+    /// Sets the master seed, instead of the plugin's.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Gives one input per tick, from the first tick on. May be called once for each recorded type.
+    #[must_use]
+    pub fn inputs<T: TickInput>(mut self, inputs: impl IntoIterator<Item = T>) -> Self {
+        let mut changes = Changes::default();
+        for (tick, input) in (0..).zip(inputs) {
+            changes.record(tick, &encode_to_vec(&input));
+            self.feed.end.tick_count = self.feed.end.tick_count.max(tick + 1);
+        }
+        self.feed.tracks.push(Track { name: T::type_name(), schema: Arc::new(T::schema()), changes });
+        self
+    }
+
+    /// Looks at the world after so many ticks of the run that follows.
+    #[must_use]
+    pub fn at(mut self, ticks: u64, check: impl FnOnce(&mut World) + 'static) -> Self {
+        self.checks.push((ticks, Box::new(check)));
+        self
+    }
+
+    /// Runs as many ticks as there are inputs, and records them.
+    ///
+    /// # Errors
+    ///
+    /// [`ReplayError`] if the game cannot be run or recorded.
+    pub fn run(self) -> Result<Run, ReplayError> {
+        let ticks = self.feed.tick_count();
+        self.record(ticks)
+    }
+
+    /// Runs so many ticks, with the given inputs and then with the game's own, and records them.
+    ///
+    /// # Errors
+    ///
+    /// [`ReplayError`] if the game cannot be run or recorded.
+    pub fn record(mut self, ticks: u64) -> Result<Run, ReplayError> {
+        self.start()?;
+        if !self.feed.tracks.is_empty() {
+            let feed = core::mem::replace(&mut self.feed, Tape::new(Header::default()));
+            self.feed_inputs(feed)?;
+        }
+        self.deck().record();
+        self.drive(ticks)?;
+        let tape = self.with(|world, runtime| {
+            runtime.end_recording(world, bevy_replay_tape::EndReason::Stopped);
+            world.resource::<Deck>().tape().cloned()
+        });
+        Ok(self.into_run(None, tape))
+    }
+
+    /// Plays a tape and compares digests; goes on after a difference, to see whether it heals.
+    ///
+    /// # Errors
+    ///
+    /// [`ReplayError`] if the tape cannot be read or is refused. A divergence is a result, not an error:
+    /// see [`Run::report`], [`Run::verified`] and [`Run::assert_verified`].
+    pub fn verify(self, tape: impl TapeSource) -> Result<Run, ReplayError> {
+        self.play(tape.tape()?, PlayOptions::verify())
+    }
+
+    /// Plays a tape that would be refused, and compares digests; the result is unverified.
+    ///
+    /// # Errors
+    ///
+    /// [`ReplayError`] if the tape cannot be read or played.
+    pub fn force(self, tape: impl TapeSource) -> Result<Run, ReplayError> {
+        self.play(tape.tape()?, PlayOptions { force: true, ..PlayOptions::verify() })
+    }
+
+    /// Plays the inputs of a tape; its digests are ignored, and other rules are accepted.
+    ///
+    /// # Errors
+    ///
+    /// [`ReplayError`] if the tape cannot be read or its inputs do not fit the game.
+    pub fn replay_inputs(self, tape: impl TapeSource) -> Result<Run, ReplayError> {
+        self.play(tape.tape()?, PlayOptions::inputs_only())
+    }
+
+    /// Plays the inputs of a tape and reports where the states part from the recorded ones. Never refuses rules.
+    ///
+    /// # Errors
+    ///
+    /// [`ReplayError`] if the tape cannot be read or its inputs do not fit the game.
+    pub fn compare(mut self, tape: impl TapeSource) -> Result<Report, ReplayError> {
+        let tape = tape.tape()?;
+        self.begin(&tape, PlayOptions { compare: true, ..PlayOptions::inputs_only() })?;
+        self.drive(tape.tick_count())?;
+        self.finished_report(&tape)
+    }
+
+    /// Plays the inputs of a tape in two apps, tick by tick side by side, and reports where `self` and `other` part.
+    ///
+    /// `self` is what is expected. Both states are at hand, so the report has fields and values whatever the tape holds.
+    ///
+    /// # Errors
+    ///
+    /// [`ReplayError`] if the tape cannot be read or its inputs do not fit one of the games.
+    pub fn compare_with(mut self, mut other: Headless, tape: impl TapeSource) -> Result<Report, ReplayError> {
+        let tape = tape.tape()?;
+        for side in [&mut self, &mut other] {
+            side.pacing = Pacing::TicksPerFrame(1);
+            side.begin(&tape, PlayOptions::inputs_only())?;
+            side.with(|_, runtime| runtime.observing = true);
+        }
+        let mut comparison = Comparison::new(&self.header(), &other.header());
+        for tick in tape.ticks() {
+            self.drive(tick + 1)?;
+            other.drive(tick + 1)?;
+            self.with(|_, a| {
+                other.with(|world, b| {
+                    if let (0, Some(x), Some(y)) = (tick, &a.initial, &b.initial) {
+                        comparison.initial(x, y);
+                    }
+                    let types = |runtime: &Runtime| {
+                        [&*runtime.capturer.digest.lanes, &*runtime.capturer.digest.resources].concat()
+                    };
+                    let (types_a, types_b) = (types(a), types(b));
+                    let evidence = |runtime: &'_ Runtime| Evidence {
+                        root: Some(runtime.capturer.digest.root),
+                        ..Evidence::default()
+                    };
+                    let expected = Evidence { types: Some(&types_a), image: Some(&a.capturer.image), ..evidence(a) };
+                    let got = Evidence { types: Some(&types_b), image: Some(&b.capturer.image), ..evidence(b) };
+                    if comparison.tick(tick, &expected, &got) {
+                        comparison.annotate(|found| {
+                            found.inputs = tape.inputs_text(tick);
+                            found.names = runtime::names(world, found.sim_ids());
+                        });
+                    }
+                });
+            });
+        }
+        let (expected, got) = (self.header(), other.header());
+        let mut report = comparison.finish(tape.tick_count(), tape.tick_count());
+        (report.tape, report.replayed_by) = (expected.origin(), got.origin());
+        report.notes = self.with(|_, runtime| runtime.capturer.notes.clone());
+        report.notes.extend(other.with(|_, runtime| runtime.capturer.notes.clone()));
+        report.notes.dedup();
+        Ok(report)
+    }
+
+    fn play(mut self, tape: Arc<Tape>, options: PlayOptions) -> Result<Run, ReplayError> {
+        self.begin(&tape, options)?;
+        self.drive(tape.tick_count())?;
+        let report = match options.compares() {
+            true => Some(self.finished_report(&tape)?),
+            false => None,
+        };
+        Ok(self.into_run(report, None))
+    }
+
+    /// Starts the app with the tape in its deck; refuses before anything has run.
+    fn begin(&mut self, tape: &Arc<Tape>, options: PlayOptions) -> Result<(), ReplayError> {
+        self.seed.get_or_insert(tape.header.seed);
+        self.start()?;
+        let differences = Runtime::refusals(tape, &self.header(), options);
+        if !differences.is_empty() && !options.force {
+            return Err(DeckError::Refused { differences }.into());
+        }
+        self.deck().play(tape.clone(), options);
+        Ok(())
+    }
+
+    fn finished_report(&mut self, tape: &Tape) -> Result<Report, ReplayError> {
+        if tape.tick_count() == 0 {
+            let header = self.header();
+            let empty = Comparison::new(&tape.header, &header).finish(0, 0);
+            return Ok(self.with(|world, runtime| runtime.report(world, empty, tape)));
+        }
+        let report = self.app.world().resource::<Deck>().report().cloned();
+        Ok(report.expect("a replay that ran to its end has a report"))
+    }
+
+    fn feed_inputs(&mut self, mut feed: Tape) -> Result<(), ReplayError> {
+        let header = self.header();
+        if let Some(track) = feed.tracks.iter().find(|track| header.tracks.iter().all(|spec| spec.name != track.name)) {
+            return Err(ReplayError::NotRecorded { name: track.name.clone() });
+        }
+        let end = feed.end;
+        feed.header = header;
+        feed.end = end;
+        self.deck().play(feed, PlayOptions { keep_clock: true, ..PlayOptions::inputs_only() });
+        Ok(())
+    }
+
+    fn deck(&mut self) -> Mut<'_, Deck> {
+        self.app.world_mut().resource_mut::<Deck>()
+    }
+
+    fn with<R>(&mut self, run: impl FnOnce(&mut World, &mut Runtime) -> R) -> R {
+        runtime::with(self.app.world_mut(), run)
+    }
+
+    fn header(&mut self) -> Header {
+        self.with(|world, runtime| runtime.header(world, 0))
+    }
+
+    /// Finishes the plugins and takes the clock into its hands. Start-up systems run with the first tick.
+    fn start(&mut self) -> Result<(), ReplayError> {
+        while self.app.plugins_state() == bevy_app::PluginsState::Adding {
+            bevy_tasks::tick_global_task_pools_on_main_thread();
+        }
+        self.app.finish();
+        self.app.cleanup();
+        if !self.app.is_plugin_added::<ReplayPlugin>() {
+            return Err(ReplayError::NoPlugin);
+        }
+        if !self.app.is_plugin_added::<TimePlugin>() {
+            self.app.add_plugins(TimePlugin);
+        }
+        let detail = self.detail;
+        self.with(|_, runtime| runtime.settings.detail = detail.unwrap_or(runtime.settings.detail));
+        let world = self.app.world_mut();
+        if let Some(seed) = self.seed {
+            world.insert_resource(Seed(seed));
+        }
+        if self.executor == Executor::SingleThreaded {
+            for (_, schedule) in world.resource_mut::<Schedules>().iter_mut() {
+                schedule.set_executor(SingleThreadedExecutor::new());
+            }
+        }
+        if let Pacing::TicksPerFrame(_) = self.pacing {
+            world.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::ZERO));
+            world.insert_resource(TicksThisFrame(0));
+            self.app.add_systems(RunFixedMainLoop, set_overstep.in_set(RunFixedMainLoopSystems::BeforeFixedMainLoop));
+        }
+        Ok(())
+    }
+
+    fn ticks(&self) -> u64 {
+        self.app.world().resource::<SimTick>().0
+    }
+
+    /// Runs frames until so many ticks have run, and the checks that are due on the way.
+    fn drive(&mut self, ticks: u64) -> Result<(), ReplayError> {
+        let mut tickless = 0;
+        self.run_checks();
+        while self.ticks() < ticks {
+            let before = self.ticks();
+            self.update(ticks);
+            if let Some(error) = self.deck().error.take() {
+                return Err(error.into());
+            }
+            tickless = if self.ticks() == before { tickless + 1 } else { 0 };
+            if tickless > TICKLESS_FRAMES_MAX {
+                return Err(ReplayError::NoTicks { frames: tickless });
+            }
+            self.run_checks();
+        }
+        Ok(())
+    }
+
+    /// Runs one frame, but not past the wanted tick or the next check where the pacing allows.
+    fn update(&mut self, ticks: u64) {
+        match &self.pacing {
+            Pacing::TicksPerFrame(per_frame) => {
+                let next_check = self.checks.iter().map(|check| check.0).filter(|tick| *tick > self.ticks()).min();
+                let left = ticks.min(next_check.unwrap_or(ticks)) - self.ticks();
+                let per_frame = u64::from((*per_frame).max(1)).min(left);
+                self.app.insert_resource(TicksThisFrame(u32::try_from(per_frame).unwrap_or(u32::MAX)));
+            }
+            Pacing::Frames(lengths) => {
+                let length = lengths.get(self.frame % lengths.len().max(1)).copied().unwrap_or_default();
+                self.frame += 1;
+                self.app.insert_resource(TimeUpdateStrategy::ManualDuration(length));
+            }
+        }
+        self.app.update();
+    }
+
+    fn run_checks(&mut self) {
+        let now = self.ticks();
+        let (due, later) = core::mem::take(&mut self.checks).into_iter().partition(|check| check.0 <= now);
+        self.checks = later;
+        let mut due: Vec<(u64, Check)> = due;
+        due.sort_by_key(|check| check.0);
+        for (_, check) in due {
+            check(self.app.world_mut());
+        }
+    }
+
+    fn into_run(self, report: Option<Report>, tape: Option<Arc<Tape>>) -> Run {
+        Run::new(self.app, report, tape)
+    }
+}

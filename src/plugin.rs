@@ -1,0 +1,102 @@
+//! The plugin and its settings.
+
+use crate::deck::{Deck, Detail, RecorderLimits};
+use crate::runtime::{self, Core};
+use crate::tick::{self, SimTick, TickOrder};
+use bevy_app::prelude::*;
+use bevy_ecs::prelude::*;
+
+/// The game's master seed: what its generators are seeded with at start-up.
+///
+/// Set by [`ReplayPlugin::seed`], written on tapes, and set from the tape before a headless replay starts.
+#[derive(Resource, Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Seed(pub u64);
+
+/// Adds the tick border, sim ids and the [`Deck`] to an app.
+///
+/// Gameplay stays in `FixedUpdate` and its neighbours. Add it before or after the game's own plugins.
+///
+/// # Examples
+///
+/// ```
+/// # use bevy_app::prelude::*; use bevy_replay::prelude::*;
+/// let mut app = App::new();
+/// app.add_plugins(bevy_time::TimePlugin);
+/// app.add_plugins(ReplayPlugin::new("my_game").rules(3).version(env!("CARGO_PKG_VERSION")));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ReplayPlugin {
+    /// Which game; tapes of another one are refused.
+    pub game: String,
+    /// Which rules of the game; raise it when a change makes old tapes invalid. Default: 0.
+    pub rules: u32,
+    /// Version of the game, shown when something diverges. Default: empty.
+    pub version: String,
+    /// The master seed. Default: 0.
+    pub seed: u64,
+    /// How systems inside a tick are ordered. Default: [`TickOrder::Fixed`].
+    pub order: TickOrder,
+    /// How much a tape says of the state. Default: [`Detail::Lanes`] in debug builds, else [`Detail::Roots`].
+    pub detail: Detail,
+    /// How long a recording may become. Default: four hours at 64 Hz, 256 MiB.
+    pub limits: RecorderLimits,
+}
+
+impl ReplayPlugin {
+    /// Makes the plugin for a game.
+    #[must_use]
+    pub fn new(game: impl Into<String>) -> Self {
+        Self { game: game.into(), ..Self::default() }
+    }
+
+    /// Sets [`rules`](Self::rules).
+    #[must_use]
+    pub fn rules(self, rules: u32) -> Self {
+        Self { rules, ..self }
+    }
+
+    /// Sets [`version`](Self::version).
+    #[must_use]
+    pub fn version(self, version: impl Into<String>) -> Self {
+        Self { version: version.into(), ..self }
+    }
+
+    /// Sets [`seed`](Self::seed).
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// Sets [`order`](Self::order).
+    #[must_use]
+    pub fn order(self, order: TickOrder) -> Self {
+        Self { order, ..self }
+    }
+
+    /// Sets [`detail`](Self::detail).
+    #[must_use]
+    pub fn detail(self, detail: Detail) -> Self {
+        Self { detail, ..self }
+    }
+
+    /// Sets [`limits`](Self::limits).
+    #[must_use]
+    pub fn limits(self, limits: RecorderLimits) -> Self {
+        Self { limits, ..self }
+    }
+}
+
+impl Plugin for ReplayPlugin {
+    fn build(&self, app: &mut App) {
+        app.init_resource::<SimTick>().init_resource::<Deck>().init_resource::<Core>().insert_resource(Seed(self.seed));
+        app.world_mut().resource_mut::<Core>().runtime().settings = self.clone();
+        app.world_mut().get_resource_or_init::<crate::state::sim_id::SimIds>();
+        tick::order::install(app, self.order);
+        tick::border::install(app);
+    }
+
+    fn finish(&self, app: &mut App) {
+        runtime::with(app.world_mut(), |world, runtime| runtime.freeze(world));
+    }
+}

@@ -1,0 +1,358 @@
+//! What happens at the two borders of a tick.
+
+use crate::deck::playback::{Playback, Verifier};
+use crate::deck::recorder::Recorder;
+use crate::deck::{
+    Deck, DeckError, DeckRefused, DeckState, Diverged, PlayOptions, RecordingEnded, ReplayFinished, Request,
+};
+use crate::plugin::ReplayPlugin;
+use crate::state::SimId;
+use crate::state::capture::Capturer;
+use crate::state::registry::{Registry, unfiltered};
+use crate::tick::{AmbiguousPairs, SimTick, TickOrder};
+use bevy_ecs::name::Name;
+use bevy_ecs::prelude::*;
+use bevy_replay_tape::{EndReason, Header, HeaderDifference, Image, Mark, Report, Start, Tape, TypeSpec, Verdict};
+use bevy_time::{Fixed, Time};
+use core::time::Duration;
+use std::sync::Arc;
+
+/// Holds the [`Runtime`]; taken out while a border runs, so that it can read the world.
+#[derive(Resource, Default)]
+pub(crate) struct Core(Option<Box<Runtime>>);
+
+/// Everything the borders of a tick work on.
+///
+/// Where input comes from and what is done with the state are independent of each other: a recording
+/// may read live input or a tape's, and a tape may be played with or without comparing.
+#[derive(Default)]
+pub(crate) struct Runtime {
+    pub(crate) settings: ReplayPlugin,
+    pub(crate) registry: Registry,
+    pub(crate) capturer: Capturer,
+    attached: bool,
+    /// Tape input instead of live input.
+    pub(crate) playback: Option<Playback>,
+    recorder: Option<Recorder>,
+    verifier: Option<Verifier>,
+    /// Whether somebody reads the image of each tick.
+    pub(crate) observing: bool,
+    /// The state before the first tick that was observed.
+    pub(crate) initial: Option<Image>,
+    /// Whether the running replay was forced.
+    forced: bool,
+    events: Vec<Told>,
+}
+
+/// What observers are told once the border is done.
+enum Told {
+    RecordingEnded(RecordingEnded),
+    Diverged(Box<Diverged>),
+    ReplayFinished(Box<ReplayFinished>),
+    Refused(DeckRefused),
+}
+
+impl Core {
+    pub(crate) fn runtime(&mut self) -> &mut Runtime {
+        self.0.get_or_insert_default()
+    }
+}
+
+/// Takes the runtime out of the world, and puts it back.
+pub(crate) fn with<R>(world: &mut World, run: impl FnOnce(&mut World, &mut Runtime) -> R) -> R {
+    let mut runtime = world.get_resource_or_init::<Core>().0.take().unwrap_or_default();
+    let result = run(world, &mut runtime);
+    let events = core::mem::take(&mut runtime.events);
+    world.resource_mut::<Core>().0 = Some(runtime);
+    for event in events {
+        match event {
+            Told::RecordingEnded(event) => world.trigger(event),
+            Told::Diverged(event) => world.trigger(*event),
+            Told::ReplayFinished(event) => world.trigger(*event),
+            Told::Refused(event) => world.trigger(event),
+        }
+        world.flush();
+    }
+    result
+}
+
+pub(crate) fn begin_tick(world: &mut World) {
+    with(world, |world, runtime| {
+        runtime.freeze(world);
+        let tick = world.resource::<SimTick>().0;
+        if !world.resource::<Deck>().requests.is_empty() {
+            let requests = core::mem::take(&mut world.resource_mut::<Deck>().requests);
+            for request in requests {
+                if let Err(error) = runtime.carry_out(world, tick, request) {
+                    runtime.refuse(world, error);
+                }
+            }
+        }
+        if let Some(playback) = &mut runtime.playback
+            && let Err(error) = playback.begin_tick(world, &runtime.registry, tick)
+        {
+            runtime.end_playback(world);
+            runtime.refuse(world, error);
+        }
+        if let Some(recorder) = &mut runtime.recorder {
+            recorder.begin_tick(world, &runtime.registry, tick, timestep_ns(world));
+        }
+    });
+}
+
+pub(crate) fn end_tick(world: &mut World) {
+    world.flush();
+    with(world, |world, runtime| {
+        let tick = world.resource::<SimTick>().0;
+        world.resource_mut::<SimTick>().0 = tick + 1;
+        if tick == 0 {
+            runtime.check_order(world);
+        }
+        for source in &runtime.registry.tracks {
+            source.consume(world);
+        }
+        if runtime.recorder.is_some() || runtime.verifier.is_some() || runtime.observing {
+            match runtime.capturer.capture(world, &mut runtime.registry, tick + 1) {
+                Ok(()) => runtime.take_state(world, tick),
+                Err(error) => {
+                    runtime.end_recording(world, EndReason::CaptureFailed);
+                    runtime.end_playback(world);
+                    runtime.refuse(world, error.into());
+                }
+            }
+        }
+        if runtime.playback.as_ref().is_some_and(|playback| tick + 1 >= playback.tape.ticks().end) {
+            runtime.end_playback(world);
+        }
+        if runtime.recorder.is_some() || runtime.playback.is_some() {
+            let state = runtime.deck_state(tick + 1);
+            world.resource_mut::<Deck>().state = state;
+        }
+    });
+}
+
+/// Length of the running tick.
+fn timestep_ns(world: &World) -> u64 {
+    nanos(world.resource::<Time<Fixed>>().delta())
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Runtime {
+    /// Ends registering: from here on the types and their order are fixed.
+    pub(crate) fn freeze(&mut self, world: &mut World) {
+        if self.attached {
+            return;
+        }
+        self.attached = true;
+        self.registry.freeze(world);
+        self.capturer.attach(world, &self.registry);
+    }
+
+    /// Warns if the schedules of the tick do not follow the order that was asked for.
+    fn check_order(&self, world: &World) {
+        let followed =
+            world.get_resource::<AmbiguousPairs>().is_some_and(|found| found.schedules.contains("FixedUpdate"));
+        if self.settings.order != TickOrder::AsScheduled && !followed {
+            tracing::warn!(
+                "`FixedUpdate` was replaced after `ReplayPlugin` was added, so the order of its systems is not fixed \
+                 (add `ReplayPlugin` last, or use `edit_schedule` instead of `add_schedule`)"
+            );
+        }
+    }
+
+    /// What a tape of this app says of itself, at this tick.
+    pub(crate) fn header(&self, world: &World, tick: u64) -> Header {
+        let clock = world.resource::<Time<Fixed>>();
+        let specs = |specs: &mut dyn Iterator<Item = (&Arc<str>, &Arc<bevy_replay_tape::Schema>)>| {
+            specs.map(|(name, schema)| TypeSpec { name: name.to_string(), schema: schema.clone() }).collect()
+        };
+        let mut header = Header::new(&*self.settings.game);
+        header.rules = self.settings.rules;
+        header.game_version.clone_from(&self.settings.version);
+        header.bevy_version = crate::BEVY_VERSION.into();
+        header.timestep_ns = nanos(clock.timestep());
+        header.seed = world.get_resource::<crate::Seed>().map_or(self.settings.seed, |seed| seed.0);
+        header.tick_first = tick;
+        header.start = Start::Gate;
+        header.tracks = self.registry.tracks.iter().map(|track| track.spec().clone()).collect();
+        header.lanes = specs(&mut self.capturer.image.lanes.iter().map(|lane| (&lane.name, &lane.schema)));
+        header.resources = specs(&mut self.capturer.image.resources.iter().map(|state| (&state.name, &state.schema)));
+        header
+    }
+
+    /// Returns why a tape would be refused.
+    pub(crate) fn refusals(tape: &Tape, app: &Header, options: PlayOptions) -> Vec<HeaderDifference> {
+        let mut refused = tape.header.differences(app);
+        refused.retain(|row| row.refused);
+        if options.inputs_only {
+            refused.retain(|row| match row.field.split_once(' ') {
+                Some(("input", name)) => tape.track(name).is_some(),
+                _ => matches!(row.field.as_str(), "game" | "timestep"),
+            });
+        }
+        refused
+    }
+
+    fn carry_out(&mut self, world: &mut World, tick: u64, request: Request) -> Result<(), DeckError> {
+        match request {
+            Request::Record => {
+                if self.recorder.is_some() {
+                    return Err(DeckError::Busy);
+                }
+                let initial = self.capture_start(world, tick)?;
+                let mut header = self.header(world, tick);
+                header.timestep_ns = timestep_ns(world);
+                header.elapsed_ns = nanos(world.resource::<Time<Fixed>>().elapsed()).saturating_sub(header.timestep_ns);
+                let recorder = Recorder::new(header, initial, self.settings.detail, self.settings.limits);
+                self.capturer.before = recorder.keeps_values().then(|| self.capturer.image.clone());
+                self.recorder = Some(recorder);
+            }
+            Request::Play(tape, options) => {
+                if self.playback.is_some() {
+                    return Err(DeckError::Busy);
+                }
+                if tape.header.tick_first != 0 {
+                    return Err(DeckError::StartsFromImage { tick: tape.header.tick_first });
+                }
+                let differences = Self::refusals(&tape, &self.header(world, tick), options);
+                if !differences.is_empty() && !options.force {
+                    return Err(DeckError::Refused { differences });
+                }
+                self.forced = !differences.is_empty();
+                let initial = self.capture_start(world, tick)?;
+                if options.compares() {
+                    let verifier = Verifier::new(tape.clone(), &self.header(world, tick), &initial);
+                    self.verifier = Some(verifier);
+                }
+                self.initial = Some(initial);
+                self.playback = Some(Playback::new(world, tape, options.keep_clock));
+                if self.verifier.as_ref().is_some_and(|verifier| verifier.comparison.divergence().is_some()) {
+                    self.tell_divergence(world);
+                }
+            }
+            Request::Stop => {
+                self.end_recording(world, EndReason::Stopped);
+                self.end_playback(world);
+            }
+            Request::Mark(text) => {
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.tape.marks.push(Mark { tick, text });
+                }
+            }
+            Request::Claim(name, value) => {
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.tape.end.claims.insert(name, value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The state before the first tick of a tape.
+    fn capture_start(&mut self, world: &World, tick: u64) -> Result<Image, DeckError> {
+        if tick != 0 {
+            return Err(DeckError::NotAtStart { tick });
+        }
+        self.capturer.capture(world, &mut self.registry, tick)?;
+        Ok(self.capturer.image.clone())
+    }
+
+    /// Hands the captured state to whoever wants it.
+    fn take_state(&mut self, world: &mut World, tick: u64) {
+        let Capturer { image, digest, before, .. } = &self.capturer;
+        let ended = self.recorder.as_mut().and_then(|recorder| recorder.end_tick(image, digest, before.as_ref()));
+        let diverged = self.verifier.as_mut().is_some_and(|verifier| verifier.end_tick(tick, image, digest));
+        if let Some(reason) = ended {
+            self.end_recording(world, reason);
+        }
+        if diverged {
+            self.annotate(world, tick);
+            self.tell_divergence(world);
+        }
+    }
+
+    /// Adds what the world knows of a divergence.
+    fn annotate(&mut self, world: &mut World, tick: u64) {
+        let (Some(verifier), Some(playback)) = (&mut self.verifier, &self.playback) else { return };
+        verifier.comparison.annotate(|found| {
+            found.inputs = playback.tape.inputs_text(tick);
+            found.names = names(world, found.sim_ids());
+        });
+    }
+
+    fn tell_divergence(&mut self, world: &World) {
+        let (Some(verifier), Some(playback)) = (&self.verifier, &self.playback) else { return };
+        let ticks = playback.tape.tick_count();
+        let report = self.report(world, verifier.comparison.clone().finish(ticks, ticks), &playback.tape);
+        self.events.push(Told::Diverged(Box::new(Diverged { report })));
+    }
+
+    /// Completes a report with what only the app knows.
+    pub(crate) fn report(&self, world: &World, mut report: Report, tape: &Tape) -> Report {
+        report.tape = tape.header.origin();
+        report.replayed_by = self.header(world, 0).origin();
+        report.notes.extend_from_slice(&self.capturer.notes);
+        if self.forced {
+            report.verdict = Verdict::Unverified;
+        }
+        report
+    }
+
+    pub(crate) fn end_recording(&mut self, world: &mut World, reason: EndReason) {
+        let Some(mut recorder) = self.recorder.take() else { return };
+        self.capturer.before = None;
+        recorder.tape.end.reason = reason;
+        recorder.tape.digests.roots.shrink_to_fit();
+        let tape = Arc::new(recorder.tape);
+        let mut deck = world.resource_mut::<Deck>();
+        deck.tape = Some(tape.clone());
+        deck.state = DeckState::Idle;
+        self.events.push(Told::RecordingEnded(RecordingEnded { reason, tape }));
+    }
+
+    /// Ends a replay: complete, or cut short.
+    pub(crate) fn end_playback(&mut self, world: &mut World) {
+        let Some(playback) = self.playback.take() else { return };
+        playback.finish(world, &self.registry);
+        world.resource_mut::<Deck>().state = DeckState::Idle;
+        let Some(verifier) = self.verifier.take() else { return };
+        let ticks =
+            (playback.tape.tick_count(), world.resource::<SimTick>().0.saturating_sub(playback.tape.header.tick_first));
+        let report = self.report(world, verifier.comparison.finish(ticks.0, ticks.1), &playback.tape);
+        world.resource_mut::<Deck>().report = Some(report.clone());
+        self.events.push(Told::ReplayFinished(Box::new(ReplayFinished { report })));
+    }
+
+    fn refuse(&mut self, world: &mut World, error: DeckError) {
+        tracing::error!("{error}");
+        world.resource_mut::<Deck>().error = Some(error.clone());
+        self.events.push(Told::Refused(DeckRefused { error }));
+    }
+
+    fn deck_state(&self, tick: u64) -> DeckState {
+        if let Some(recorder) = &self.recorder {
+            return DeckState::Recording {
+                tick_count: recorder.tape.end.tick_count,
+                size_bytes: recorder.size_bytes(),
+            };
+        }
+        match &self.playback {
+            Some(playback) => DeckState::Replaying {
+                tick_count: tick.saturating_sub(playback.tape.header.tick_first),
+                tick_count_max: playback.tape.tick_count(),
+            },
+            None => DeckState::Idle,
+        }
+    }
+}
+
+/// The names of simulated entities, for reports.
+pub(crate) fn names(world: &mut World, ids: impl Iterator<Item = u64>) -> std::collections::BTreeMap<u64, String> {
+    let wanted: std::collections::BTreeSet<u64> = ids.collect();
+    let mut named = unfiltered::<(&SimId, &Name), ()>(world);
+    let found = named.iter(world).filter(|(id, _)| wanted.contains(&id.0));
+    found.map(|(id, name)| (id.0, name.as_str().to_owned())).collect()
+}

@@ -1,0 +1,100 @@
+//! The one walk over the world: from components and resources to an image.
+
+use super::StateError;
+use super::registry::Registry;
+use super::roster::Roster;
+use super::sim_id::SimIds;
+use bevy_ecs::prelude::*;
+use bevy_replay_tape::{Canonical, Digest, EncodeNotes, Image, Lane, ResourceState, Value};
+use std::collections::BTreeSet;
+
+/// Captures images into memory it keeps.
+#[derive(Default)]
+pub(crate) struct Capturer {
+    roster: Roster,
+    /// The latest image.
+    pub(crate) image: Image,
+    /// Its digest.
+    pub(crate) digest: Digest,
+    /// The image before, where somebody asked to keep it.
+    pub(crate) before: Option<Image>,
+    /// Types for which a NaN or a dangling reference was noted.
+    noted: BTreeSet<(&'static str, usize)>,
+    /// What was noted, in words.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Name of the built-in resource that holds the next sim id.
+const SIM_IDS: &str = "SimIds";
+
+impl Capturer {
+    pub(crate) fn attach(&mut self, world: &mut World, registry: &Registry) {
+        self.roster.attach(world);
+        let specs = registry.lanes.iter().map(|lane| lane.spec());
+        self.image.lanes = specs.map(|spec| Lane::new(&*spec.name, spec.schema.clone())).collect();
+        let specs = registry.resources.iter().map(|resource| resource.spec());
+        self.image.resources = specs.map(|spec| ResourceState::new(&*spec.name, spec.schema.clone())).collect();
+        self.image.resources.push(ResourceState::new(SIM_IDS, u64::schema().into()));
+        self.image.resources.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+
+    /// Takes an image of the world as it is after `tick` ticks, and its digest.
+    pub(crate) fn capture(&mut self, world: &World, registry: &mut Registry, tick: u64) -> Result<(), StateError> {
+        if let Some(before) = &mut self.before {
+            core::mem::swap(before, &mut self.image);
+        }
+        self.image.tick = tick;
+        self.image.roster = self.roster.update(world)?;
+        for (index, source) in registry.lanes.iter_mut().enumerate() {
+            let mut notes = EncodeNotes::default();
+            let lane = &mut self.image.lanes[index];
+            source.capture(world, &mut self.roster, lane, &mut notes)?;
+            if notes != EncodeNotes::default() {
+                self.note_lane(index, notes);
+            }
+        }
+        let mut own = registry.resources.iter();
+        for (index, state) in self.image.resources.iter_mut().enumerate() {
+            if &*state.name == SIM_IDS {
+                state.present = true;
+                state.bytes.clear();
+                state.bytes.extend_from_slice(&world.resource::<SimIds>().next().to_le_bytes());
+            } else if let Some(source) = own.next() {
+                let mut notes = EncodeNotes::default();
+                source.capture(world, state, &mut notes);
+                if notes.nan_count > 0 && self.noted.insert(("resource", index)) {
+                    self.notes.push(format!(
+                        "NaN in {} after tick {tick}: it has one canonical form, so its payload is not compared",
+                        state.name
+                    ));
+                }
+            }
+        }
+        self.image.digest_into(&mut self.digest);
+        Ok(())
+    }
+
+    /// Says once per type which entity holds a NaN, or a reference to something that is not simulated.
+    fn note_lane(&mut self, index: usize, notes: EncodeNotes) {
+        let lane = &self.image.lanes[index];
+        let first = |wanted: &dyn Fn(&Value) -> bool| {
+            let holds = |id: &&u64| lane.value(**id).ok().flatten().is_some_and(|value| wanted(&value));
+            lane.ids.iter().find(holds).copied().unwrap_or_default()
+        };
+        let tick = self.image.tick;
+        if notes.nan_count > 0 && self.noted.insert(("NaN", index)) {
+            let id = first(&Value::has_nan);
+            self.notes.push(format!(
+                "NaN in {} of sim:{id} after tick {tick}: it has one canonical form, so its payload is not compared",
+                lane.name
+            ));
+        }
+        if notes.dangling_count > 0 && self.noted.insert(("dangling", index)) {
+            let id = first(&Value::has_dangling);
+            self.notes.push(format!(
+                "{} of sim:{id} points at no simulated entity after tick {tick}: recorded as none",
+                lane.name
+            ));
+        }
+    }
+}

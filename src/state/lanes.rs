@@ -1,0 +1,171 @@
+//! One authoritative type's way into an image.
+
+use super::StateError;
+use super::registry::unfiltered;
+use super::roster::{Places, Roster};
+use super::sim_id::{SimId, WorldIds};
+use bevy_ecs::prelude::*;
+use bevy_ecs::query::QueryState;
+use bevy_ecs::resource::IsResource;
+use bevy_replay_tape::{Canonical, EncodeNotes, Ids, Lane, ResourceState, SlotSink, TypeSpec, VecSink};
+use std::sync::Arc;
+
+/// A registered component type.
+pub(crate) trait LaneSource: Send + Sync {
+    /// Name and encoding.
+    fn spec(&self) -> &TypeSpec;
+    /// Prepares to read a world.
+    fn attach(&mut self, world: &mut World);
+    /// Writes all rows; the roster is that of this moment.
+    fn capture(
+        &mut self,
+        world: &World,
+        roster: &mut Roster,
+        lane: &mut Lane,
+        notes: &mut EncodeNotes,
+    ) -> Result<(), StateError>;
+}
+
+/// Reads components that implement [`Canonical`].
+pub(crate) struct ComponentLane<T: Component> {
+    spec: TypeSpec,
+    query: Option<QueryState<(&'static SimId, &'static T), Without<IsResource>>>,
+    tables: Vec<usize>,
+    scattered: Scattered,
+}
+
+/// Rows that come in no order: sparse-set components and values without a fixed width.
+#[derive(Default)]
+struct Scattered {
+    rows: Vec<(u64, usize, usize)>,
+    bytes: Vec<u8>,
+}
+
+impl<T: Component + Canonical> ComponentLane<T> {
+    pub(crate) fn new() -> Self {
+        let spec = TypeSpec { name: T::type_name(), schema: Arc::new(T::schema()) };
+        Self { spec, query: None, tables: Vec::new(), scattered: Scattered::default() }
+    }
+}
+
+impl<T: Component + Canonical> LaneSource for ComponentLane<T> {
+    fn spec(&self) -> &TypeSpec {
+        &self.spec
+    }
+
+    fn attach(&mut self, world: &mut World) {
+        self.query = Some(unfiltered(world));
+    }
+
+    fn capture(
+        &mut self,
+        world: &World,
+        roster: &mut Roster,
+        lane: &mut Lane,
+        notes: &mut EncodeNotes,
+    ) -> Result<(), StateError> {
+        let query = self.query.as_mut().expect("registries are frozen before the first capture");
+        let ids = WorldIds::writing(world);
+        if let Some(width) = T::WIDTH
+            && let Ok(columns) = query.contiguous_iter(world)
+        {
+            let known = "a table with a registered type has simulated entities";
+            self.tables.clear();
+            self.tables.extend(columns.map(|(ids, _)| roster.table(ids).expect(known)));
+            let mut sorted = core::mem::take(&mut self.tables);
+            sorted.sort_unstable();
+            let index = roster.selection(&sorted);
+            lane.ids = roster.ids(index).clone();
+            let slots = lane.rows.slots(lane.ids.len());
+            // The first pass found out which tables take part, this one reads them.
+            for (column, values) in query.contiguous_iter(world).expect("the query was dense a moment ago") {
+                let places = roster.places(index, column).expect(known);
+                encode_column(values, places, slots, width, &ids, notes);
+            }
+            self.tables = sorted;
+            return Ok(());
+        }
+        let Scattered { rows, bytes } = &mut self.scattered;
+        rows.clear();
+        bytes.clear();
+        for (id, value) in query.iter(world) {
+            let start = bytes.len();
+            value.encode(&mut VecSink::new(bytes, &ids, notes));
+            rows.push((id.0, start, bytes.len()));
+        }
+        rows.sort_unstable();
+        if !lane.ids.iter().eq(rows.iter().map(|row| &row.0)) {
+            let sorted = Ids::new(rows.iter().map(|row| row.0).collect());
+            lane.ids = Arc::new(sorted.expect("ids are unique: the roster checked all tables"));
+        }
+        lane.rows.clear();
+        for (_, start, end) in rows {
+            lane.rows.push(|out| out.extend_from_slice(&bytes[*start..*end]));
+        }
+        Ok(())
+    }
+}
+
+/// Writes the values of one table to where their rows stand.
+fn encode_column<T: Canonical>(
+    values: &[T],
+    places: &Places,
+    slots: &mut [u8],
+    width: usize,
+    ids: &WorldIds<'_>,
+    notes: &mut EncodeNotes,
+) {
+    if width == 0 {
+        return;
+    }
+    match places {
+        Places::Run(first) => {
+            let slots = &mut slots[first * width..(first + values.len()) * width];
+            for (value, slot) in values.iter().zip(slots.chunks_exact_mut(width)) {
+                value.encode(&mut SlotSink::new(slot, ids, notes));
+            }
+        }
+        Places::Scattered(ranks) => {
+            for (value, rank) in values.iter().zip(ranks) {
+                let start = *rank as usize * width;
+                value.encode(&mut SlotSink::new(&mut slots[start..start + width], ids, notes));
+            }
+        }
+    }
+}
+
+/// A registered resource type.
+pub(crate) trait ResourceSource: Send + Sync {
+    /// Name and encoding.
+    fn spec(&self) -> &TypeSpec;
+    /// Writes the value, or that there is none.
+    fn capture(&self, world: &World, state: &mut ResourceState, notes: &mut EncodeNotes);
+}
+
+/// Reads resources that implement [`Canonical`].
+pub(crate) struct CanonicalResource<T> {
+    spec: TypeSpec,
+    of: core::marker::PhantomData<fn() -> T>,
+}
+
+impl<T: Resource + Canonical> CanonicalResource<T> {
+    pub(crate) fn new() -> Self {
+        let spec = TypeSpec { name: T::type_name(), schema: Arc::new(T::schema()) };
+        Self { spec, of: core::marker::PhantomData }
+    }
+}
+
+impl<T: Resource + Canonical> ResourceSource for CanonicalResource<T> {
+    fn spec(&self) -> &TypeSpec {
+        &self.spec
+    }
+
+    fn capture(&self, world: &World, state: &mut ResourceState, notes: &mut EncodeNotes) {
+        state.bytes.clear();
+        let value = world.get_resource::<T>();
+        state.present = value.is_some();
+        if let Some(value) = value {
+            value.encode(&mut VecSink::new(&mut state.bytes, &WorldIds::writing(world), notes));
+        }
+    }
+}

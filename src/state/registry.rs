@@ -1,0 +1,169 @@
+//! Which types are authoritative, and which inputs are recorded.
+
+use super::lanes::{CanonicalResource, ComponentLane, LaneSource, ResourceSource};
+use super::sim_id;
+use crate::input::{ResourceTrack, TrackSource};
+use bevy_ecs::component::Mutable;
+use bevy_ecs::entity_disabling::DefaultQueryFilters;
+use bevy_ecs::prelude::*;
+use bevy_ecs::query::{QueryData, QueryFilter, QueryState};
+use bevy_replay_tape::{Canonical, TickInput, TypeSpec};
+use core::any::{TypeId, type_name};
+use core::panic::Location;
+use std::collections::BTreeMap;
+
+/// Builds a query that sees disabled entities too, now and later.
+///
+/// The filters are looked at when the state is built; `Allow<Disabled>` would miss a game's own
+/// disabling components and rule out reading whole columns.
+pub(crate) fn unfiltered<D: QueryData, F: QueryFilter>(world: &mut World) -> QueryState<D, F> {
+    world.resource_scope(|world, _: Mut<DefaultQueryFilters>| world.query_filtered())
+}
+
+/// What a game has registered. Frozen in `finish`, or at the first tick.
+#[derive(Default)]
+pub(crate) struct Registry {
+    pub(crate) lanes: Vec<Box<dyn LaneSource>>,
+    pub(crate) resources: Vec<Box<dyn ResourceSource>>,
+    pub(crate) tracks: Vec<Box<dyn TrackSource>>,
+    /// Components and resources share this, so that one type has one way into the image.
+    known: BTreeMap<TypeId, &'static Location<'static>>,
+    inputs: BTreeMap<TypeId, &'static Location<'static>>,
+    /// Registered components, to find resources among them.
+    components: Vec<(TypeId, &'static str)>,
+    frozen: bool,
+}
+
+/// Types a game may register together: one component, or a tuple of them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be registered as authoritative",
+    note = "it must be a component that derives `Canonical` (a tuple of up to 12 of them works too)",
+    note = "where `Canonical` is implemented by hand, add `impl bevy_replay::Declared for {Self} {{}}`"
+)]
+pub trait AuthoritativeTypes {
+    /// Registers each type.
+    #[doc(hidden)]
+    fn register(registrar: &mut Registrar<'_>);
+}
+
+/// Marks the game's own types; `#[derive(Canonical)]` implements it.
+///
+/// It is what tells a component from a tuple of components, as the compiler cannot know that tuples
+/// will never be components.
+pub trait Declared {}
+
+/// Takes registrations.
+#[doc(hidden)]
+#[expect(missing_debug_implementations, reason = "borrows the world")]
+pub struct Registrar<'a> {
+    pub(crate) world: &'a mut World,
+    pub(crate) registry: &'a mut Registry,
+    pub(crate) caller: &'static Location<'static>,
+}
+
+impl<T: Component + Canonical + Declared> AuthoritativeTypes for T {
+    fn register(registrar: &mut Registrar<'_>) {
+        let Registrar { world, registry, caller } = registrar;
+        registry.admit::<T>("register_authoritative", caller);
+        sim_id::require::<T>(world);
+        registry.components.push((TypeId::of::<T>(), type_name::<T>()));
+        registry.lanes.push(Box::new(ComponentLane::<T>::new()));
+    }
+}
+
+macro_rules! tuples {
+    ($($t:ident)*) => {
+        impl<$($t: AuthoritativeTypes),*> AuthoritativeTypes for ($($t,)*) {
+            fn register(registrar: &mut Registrar<'_>) { $($t::register(registrar);)* }
+        }
+    };
+}
+tuples!(A);
+tuples!(A B);
+tuples!(A B C);
+tuples!(A B C D);
+tuples!(A B C D E);
+tuples!(A B C D E F);
+tuples!(A B C D E F G);
+tuples!(A B C D E F G H);
+tuples!(A B C D E F G H I);
+tuples!(A B C D E F G H I J);
+tuples!(A B C D E F G H I J K);
+tuples!(A B C D E F G H I J K L);
+
+impl Registry {
+    /// Panics if registering is over, or if the type is known already.
+    fn admit<T: 'static>(&mut self, call: &str, caller: &'static Location<'static>) {
+        Self::check_open::<T>(self.frozen, call, caller);
+        Self::check_new::<T>(&mut self.known, call, caller);
+    }
+
+    fn check_open<T>(frozen: bool, call: &str, caller: &Location<'_>) {
+        assert!(
+            !frozen,
+            "{call}::<{}>() at {caller} comes too late: types are frozen when the app is finished or runs its first tick \
+             (call it while plugins are built)",
+            type_name::<T>(),
+        );
+    }
+
+    fn check_new<T: 'static>(
+        known: &mut BTreeMap<TypeId, &'static Location<'static>>,
+        call: &str,
+        caller: &'static Location<'static>,
+    ) {
+        if let Some(first) = known.insert(TypeId::of::<T>(), caller) {
+            panic!(
+                "{call}::<{}>() at {caller}: the type is registered already, at {first} (remove one of the two calls)",
+                type_name::<T>(),
+            );
+        }
+    }
+
+    pub(crate) fn add_resource<T: Resource + Canonical>(&mut self, caller: &'static Location<'static>) {
+        self.admit::<T>("register_authoritative_resource", caller);
+        self.resources.push(Box::new(CanonicalResource::<T>::new()));
+    }
+
+    pub(crate) fn add_input<T: Resource<Mutability = Mutable> + TickInput>(
+        &mut self,
+        caller: &'static Location<'static>,
+    ) {
+        Self::check_open::<T>(self.frozen, "record_input", caller);
+        Self::check_new::<T>(&mut self.inputs, "record_input", caller);
+        self.tracks.push(Box::new(ResourceTrack::<T>::new()));
+    }
+
+    /// Puts everything in its final order. Panics if two types share a name.
+    pub(crate) fn freeze(&mut self, world: &mut World) {
+        if self.frozen {
+            return;
+        }
+        self.frozen = true;
+        for (id, name) in &self.components {
+            let component = world.components().get_id(*id);
+            let is_resource = component.is_some_and(|id| world.resource_entities().get(id).is_some());
+            assert!(
+                !is_resource,
+                "register_authoritative::<{name}>(): the type is a resource (call register_authoritative_resource::<{name}>())"
+            );
+        }
+        self.lanes.sort_by(|a, b| a.spec().name.cmp(&b.spec().name));
+        self.resources.sort_by(|a, b| a.spec().name.cmp(&b.spec().name));
+        self.tracks.sort_by(|a, b| a.spec().name.cmp(&b.spec().name));
+        let lanes: Vec<&TypeSpec> = self.lanes.iter().map(|lane| lane.spec()).collect();
+        let resources: Vec<&TypeSpec> = self.resources.iter().map(|resource| resource.spec()).collect();
+        let tracks: Vec<&TypeSpec> = self.tracks.iter().map(|track| track.spec()).collect();
+        for specs in [&lanes, &resources, &tracks] {
+            if let Some(pair) = specs.windows(2).find(|pair| pair[0].name == pair[1].name) {
+                panic!(
+                    "two registered types are called `{}` (give one another name: `#[canonical(name = \"…\")]`)",
+                    pair[0].name
+                );
+            }
+        }
+        for lane in &mut self.lanes {
+            lane.attach(world);
+        }
+    }
+}

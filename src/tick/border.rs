@@ -1,0 +1,87 @@
+//! `begin_tick` and `end_tick`: two exclusive systems of `FixedMain`, held outermost.
+//!
+//! Two schedules would cost ten times as much, and a plugin that inserts its own schedules first
+//! would end up outside of them.
+
+use crate::runtime;
+use bevy_app::{App, FixedMain};
+use bevy_ecs::prelude::*;
+use bevy_ecs::schedule::graph::DiGraph;
+use bevy_ecs::schedule::{
+    FlattenedDependencies, NodeId, ScheduleBuildError, ScheduleBuildPass, ScheduleGraph, SystemKey, SystemSetKey,
+};
+use bevy_platform::hash::FixedHasher;
+use core::any::TypeId;
+
+/// The border of a tick, in the order of a run; both sets are in `FixedMain`.
+///
+/// Everything else in `FixedMain`, whoever added it, runs between the two.
+#[derive(SystemSet, Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ReplaySystems {
+    /// Captures the input of the tick, or replaces it with the tape's.
+    BeginTick,
+    /// Applies what is left of commands, consumes one-shot input, captures and digests the state.
+    EndTick,
+}
+
+pub(crate) fn install(app: &mut App) {
+    app.edit_schedule(FixedMain, |schedule| {
+        schedule.add_build_pass(Bracket);
+        schedule.add_systems((
+            runtime::begin_tick.in_set(ReplaySystems::BeginTick).before(FixedMain::run_fixed_main),
+            runtime::end_tick.in_set(ReplaySystems::EndTick).after(FixedMain::run_fixed_main),
+        ));
+    });
+}
+
+/// Orders `begin_tick` before and `end_tick` after every other system of the schedule.
+#[derive(Debug)]
+struct Bracket;
+
+fn type_of<M>(system: impl IntoSystem<(), (), M>) -> TypeId {
+    system.system_type_id()
+}
+
+pub(crate) type SystemKeys = indexmap::IndexSet<SystemKey, FixedHasher>;
+
+impl ScheduleBuildPass for Bracket {
+    type EdgeOptions = ();
+
+    fn add_dependency(&mut self, _: NodeId, _: NodeId, _: Option<&()>) {}
+
+    fn collapse_set(
+        &mut self,
+        _: SystemSetKey,
+        _: &SystemKeys,
+        _: &DiGraph<NodeId>,
+    ) -> impl Iterator<Item = (NodeId, NodeId)> {
+        core::iter::empty()
+    }
+
+    fn build(
+        &mut self,
+        _: &mut World,
+        graph: &mut ScheduleGraph,
+        mut dependencies: FlattenedDependencies<'_>,
+    ) -> Result<(), ScheduleBuildError> {
+        let nodes: Vec<SystemKey> = dependencies.graph().nodes().collect();
+        let find = |wanted: TypeId| {
+            nodes
+                .iter()
+                .copied()
+                .find(|key| graph.systems.get(*key).is_some_and(|node| node.system().system_type() == wanted))
+        };
+        let (Some(begin), Some(end)) = (find(type_of(runtime::begin_tick)), find(type_of(runtime::end_tick))) else {
+            return Ok(());
+        };
+        for &key in &nodes {
+            if key != begin {
+                dependencies.add_edge(begin, key);
+            }
+            if key != end && key != begin {
+                dependencies.add_edge(key, end);
+            }
+        }
+        Ok(())
+    }
+}

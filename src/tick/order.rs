@@ -1,0 +1,225 @@
+//! One order of conflicting systems, on every executor and in every build.
+
+use super::border::SystemKeys;
+use bevy_app::{
+    App, FixedFirst, FixedLast, FixedPostUpdate, FixedPreUpdate, FixedUpdate, PostStartup, PreStartup, Startup,
+};
+use bevy_ecs::prelude::*;
+use bevy_ecs::schedule::graph::{DiGraph, Direction};
+use bevy_ecs::schedule::{
+    FlattenedDependencies, InternedScheduleLabel, NodeId, ScheduleBuildError, ScheduleBuildPass, ScheduleGraph,
+    ScheduleLabel, SystemKey, SystemSetKey,
+};
+use bevy_ecs::system::SystemAccess;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How systems inside a tick are ordered where the game leaves it open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum TickOrder {
+    /// Conflicting systems run in the order in which they were added to the app. Default.
+    ///
+    /// Systems conflict if one writes what the other reads or writes, in their parameters or run
+    /// conditions, or if both queue commands. Others still run in parallel.
+    #[default]
+    Fixed,
+    /// Conflicting systems run in another legal order, picked by the seed. For finding out whether the order matters.
+    Shuffled {
+        /// Picks the order.
+        seed: u64,
+    },
+    /// Bevy's own order, which may change when a system is added, and from run to run on several threads.
+    AsScheduled,
+}
+
+/// Systems whose order the game leaves open although it matters, as found before [`TickOrder`] fixed it.
+#[derive(Resource, Debug, Clone, Default)]
+pub struct AmbiguousPairs {
+    /// The pairs, schedule by schedule.
+    pub pairs: Vec<AmbiguousPair>,
+    /// The schedules that were looked at.
+    pub(crate) schedules: BTreeSet<String>,
+}
+
+/// Two systems whose order the game leaves open.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AmbiguousPair {
+    /// The schedule both are in.
+    pub schedule: String,
+    /// The system added first. Names need the feature `diagnostics`.
+    pub first: String,
+    /// The system added later.
+    pub second: String,
+}
+
+/// Makes a schedule that runs inside the tick follow the app's [`TickOrder`].
+pub(crate) fn install_on(app: &mut App, label: InternedScheduleLabel, order: TickOrder) {
+    let seed = match order {
+        TickOrder::Fixed => None,
+        TickOrder::Shuffled { seed } => Some(seed),
+        TickOrder::AsScheduled => return,
+    };
+    app.init_resource::<AmbiguousPairs>();
+    app.edit_schedule(label, |schedule| {
+        schedule.add_build_pass(FixedOrder { schedule: format!("{label:?}"), seed });
+    });
+}
+
+pub(crate) fn install(app: &mut App, order: TickOrder) {
+    // Startup is here for the first sim ids, which follow the order in which commands are applied.
+    let labels = [
+        PreStartup.intern(),
+        Startup.intern(),
+        PostStartup.intern(),
+        FixedFirst.intern(),
+        FixedPreUpdate.intern(),
+        FixedUpdate.intern(),
+        FixedPostUpdate.intern(),
+        FixedLast.intern(),
+    ];
+    for label in labels {
+        install_on(app, label, order);
+    }
+}
+
+/// Adds an edge between each two conflicting systems.
+#[derive(Debug)]
+struct FixedOrder {
+    schedule: String,
+    seed: Option<u64>,
+}
+
+/// What is asked of each system again and again.
+struct Conflicts<'a> {
+    graph: &'a ScheduleGraph,
+    /// The sets above a system, for their run conditions.
+    sets: BTreeMap<SystemKey, Vec<SystemSetKey>>,
+}
+
+impl<'a> Conflicts<'a> {
+    fn new(graph: &'a ScheduleGraph, systems: &[SystemKey]) -> Self {
+        fn above(graph: &ScheduleGraph, node: NodeId, out: &mut Vec<SystemSetKey>) {
+            let parents = graph.hierarchy().graph().neighbors_directed(node, Direction::Incoming);
+            for set in parents.filter_map(|parent| parent.as_set()) {
+                if !out.contains(&set) {
+                    out.push(set);
+                    above(graph, NodeId::Set(set), out);
+                }
+            }
+        }
+        let sets = systems.iter().map(|key| {
+            let mut sets = Vec::new();
+            above(graph, NodeId::System(*key), &mut sets);
+            (*key, sets)
+        });
+        Self { graph, sets: sets.collect() }
+    }
+
+    /// Whether a run condition of the system, or of a set it is in, conflicts with an access.
+    fn gated_by(&self, key: SystemKey, access: &SystemAccess) -> bool {
+        let own = self.graph.systems.get_conditions(key).into_iter().flatten();
+        let sets = self.sets.get(&key).into_iter().flatten();
+        let inherited = sets.filter_map(|set| self.graph.system_sets.get_conditions(*set)).flatten();
+        own.chain(inherited).any(|condition| !condition.access.is_compatible(access))
+    }
+
+    fn between(&self, a: SystemKey, b: SystemKey) -> bool {
+        let (Some(x), Some(y)) = (self.graph.systems.get(a), self.graph.systems.get(b)) else { return false };
+        !x.access().is_compatible(y.access())
+            || (x.system().has_deferred() && y.system().has_deferred())
+            || self.gated_by(a, y.access())
+            || self.gated_by(b, x.access())
+    }
+}
+
+impl ScheduleBuildPass for FixedOrder {
+    type EdgeOptions = ();
+
+    fn add_dependency(&mut self, _: NodeId, _: NodeId, _: Option<&()>) {}
+
+    fn collapse_set(
+        &mut self,
+        _: SystemSetKey,
+        _: &SystemKeys,
+        _: &DiGraph<NodeId>,
+    ) -> impl Iterator<Item = (NodeId, NodeId)> {
+        core::iter::empty()
+    }
+
+    fn build(
+        &mut self,
+        world: &mut World,
+        graph: &mut ScheduleGraph,
+        mut dependencies: FlattenedDependencies<'_>,
+    ) -> Result<(), ScheduleBuildError> {
+        // Sync points that Bevy has just added have no access before this, and would conflict with nothing.
+        graph.initialize(world);
+        let mut systems: Vec<SystemKey> = dependencies.graph().nodes().collect();
+        systems.sort_unstable(); // keys ascend in the order of registration
+        let conflicts = Conflicts::new(graph, &systems);
+
+        // Before our own edges hide them.
+        let open = dependencies.analyze().map_err(ScheduleBuildError::FlatDependencySort)?;
+        let mut pairs: Vec<AmbiguousPair> = Vec::new();
+        for (a, b) in open.disconnected().iter().map(|(a, b)| (*a.min(b), *a.max(b))) {
+            if conflicts.between(a, b) {
+                let name = |key: SystemKey| {
+                    graph.systems.get(key).map(|node| node.system().name().to_string()).unwrap_or_default()
+                };
+                pairs.push(AmbiguousPair { schedule: self.schedule.clone(), first: name(a), second: name(b) });
+            }
+        }
+        pairs.sort();
+
+        if let Some(seed) = self.seed {
+            let rank: BTreeMap<SystemKey, u64> =
+                systems.iter().zip(0..).map(|(key, rank)| (*key, mix(rank, seed))).collect();
+            systems.sort_by_key(|key| rank[key]);
+        }
+        let order = registration_order(dependencies.graph(), &systems);
+        for (i, &before) in order.iter().enumerate() {
+            for &after in &order[i + 1..] {
+                if conflicts.between(before, after) {
+                    dependencies.add_edge(before, after);
+                }
+            }
+        }
+        let mut report = world.get_resource_or_init::<AmbiguousPairs>();
+        report.pairs.retain(|pair| pair.schedule != self.schedule);
+        report.pairs.extend(pairs);
+        report.schedules.insert(self.schedule.clone());
+        Ok(())
+    }
+}
+
+/// Sorts systems so that each stands where it was added, or just before the first that must come after it.
+///
+/// Adding a system, or an edge from a new one, then moves no other pair.
+fn registration_order(graph: &DiGraph<SystemKey>, systems: &[SystemKey]) -> Vec<SystemKey> {
+    let rank: BTreeMap<SystemKey, usize> = systems.iter().zip(0..).map(|(key, rank)| (*key, rank)).collect();
+    let mut order = Vec::with_capacity(systems.len());
+    let mut seen = BTreeSet::new();
+    for &system in systems {
+        // Depth first without recursion: (system, whether what precedes it has been placed).
+        let mut stack = vec![(system, false)];
+        while let Some((key, ready)) = stack.pop() {
+            if ready {
+                order.push(key);
+            } else if seen.insert(key) {
+                stack.push((key, true));
+                let mut before: Vec<SystemKey> = graph.neighbors_directed(key, Direction::Incoming).collect();
+                before.sort_unstable_by_key(|key| core::cmp::Reverse(rank.get(key).copied()));
+                stack.extend(before.into_iter().filter(|key| !seen.contains(key)).map(|key| (key, false)));
+            }
+        }
+    }
+    order
+}
+
+/// The finaliser of MurmurHash3, over a rank and a seed.
+fn mix(rank: u64, seed: u64) -> u64 {
+    let mut z = (rank + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ seed.wrapping_mul(0xD1B5_4A32_D192_ED03);
+    z = (z ^ (z >> 33)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
+    z = (z ^ (z >> 33)).wrapping_mul(0xC4CE_B9FE_1A85_EC53);
+    z ^ (z >> 33)
+}
