@@ -6,7 +6,7 @@ use crate::deck::{Deck, DeckError, Detail, PlayOptions};
 use crate::plugin::{ReplayPlugin, Seed};
 use crate::runtime::{self, Runtime};
 use crate::tick::SimTick;
-use bevy_app::{Plugins, prelude::*};
+use bevy_app::{FixedMain, Plugins, prelude::*};
 use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::{Schedules, SingleThreadedExecutor};
 use bevy_replay_tape::{
@@ -141,15 +141,33 @@ tape_sources! {
     &str: path => Arc::new(Tape::load(path)?);
 }
 
-/// Ticks the next frame is to run.
+/// How many ticks the next frame may still run.
 #[derive(Resource)]
-struct TicksThisFrame(u32);
+struct TicksLeft {
+    ticks: u64,
+    /// Whether it runs all of them, or as many as fit into its length.
+    exact: bool,
+}
 
-/// Gives the loop exactly the time of the wanted ticks, whatever pause, speed and clamp say.
-fn set_overstep(ticks: Res<TicksThisFrame>, mut clock: ResMut<Time<Fixed>>) {
-    let time = clock.timestep() * ticks.0;
-    clock.discard_overstep(Duration::MAX);
-    clock.accumulate_overstep(time);
+impl TicksLeft {
+    /// Gives the loop exactly the time of the ticks that are left, whatever pause, speed and clamp say.
+    fn set_overstep(&self, clock: &mut Time<Fixed>) {
+        let left = u32::try_from(self.ticks).unwrap_or(u32::MAX);
+        if self.exact || left == 0 {
+            clock.discard_overstep(Duration::MAX);
+            clock.accumulate_overstep(clock.timestep() * left);
+        }
+    }
+}
+
+fn before_ticks(left: Res<TicksLeft>, mut clock: ResMut<Time<Fixed>>) {
+    left.set_overstep(&mut clock);
+}
+
+/// Again after each tick: one may have changed the length of the next.
+fn after_tick(mut left: ResMut<TicksLeft>, mut clock: ResMut<Time<Fixed>>) {
+    left.ticks = left.ticks.saturating_sub(1);
+    left.set_overstep(&mut clock);
 }
 
 /// After so many frames without a tick a run is given up.
@@ -427,11 +445,11 @@ impl Headless {
                 schedule.set_executor(SingleThreadedExecutor::new());
             }
         }
-        if let Pacing::TicksPerFrame(_) = self.pacing {
-            world.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::ZERO));
-            world.insert_resource(TicksThisFrame(0));
-            self.app.add_systems(RunFixedMainLoop, set_overstep.in_set(RunFixedMainLoopSystems::BeforeFixedMainLoop));
-        }
+        world.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::ZERO));
+        world.insert_resource(TicksLeft { ticks: 0, exact: true });
+        self.app
+            .add_systems(RunFixedMainLoop, before_ticks.in_set(RunFixedMainLoopSystems::BeforeFixedMainLoop))
+            .add_systems(FixedMain, after_tick.after(FixedMain::run_fixed_main));
         Ok(())
     }
 
@@ -465,12 +483,14 @@ impl Headless {
                 let next_check = self.checks.iter().map(|check| check.0).filter(|tick| *tick > self.ticks()).min();
                 let left = ticks.min(next_check.unwrap_or(ticks)) - self.ticks();
                 let per_frame = u64::from((*per_frame).max(1)).min(left);
-                self.app.insert_resource(TicksThisFrame(u32::try_from(per_frame).unwrap_or(u32::MAX)));
+                *self.app.world_mut().resource_mut() = TicksLeft { ticks: per_frame, exact: true };
             }
             Pacing::Frames(lengths) => {
                 let length = lengths.get(self.frame % lengths.len().max(1)).copied().unwrap_or_default();
                 self.frame += 1;
-                self.app.insert_resource(TimeUpdateStrategy::ManualDuration(length));
+                *self.app.world_mut().resource_mut() = TimeUpdateStrategy::ManualDuration(length);
+                let left = ticks - self.ticks();
+                *self.app.world_mut().resource_mut() = TicksLeft { ticks: left, exact: false };
             }
         }
         self.app.update();
