@@ -1,0 +1,4 @@
+//! One module per behaviour.
+
+mod equal_digests;
+mod game;
