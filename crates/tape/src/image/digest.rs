@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 pub const DIGEST_VERSION: u32 = 1;
 
 /// Rows hashed together. Chosen by measurement; the table is in `docs/digest.md`.
-pub const BLOCK_ROWS: usize = 64;
+pub const BLOCK_ROWS: usize = 128;
 
 /// The hashes of an image: the root, and those it is made of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
