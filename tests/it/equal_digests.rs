@@ -47,7 +47,8 @@ fn arena_exercises_all_its_lanes() -> Outcome {
         }
     }
     let specs = tape.header.lanes.iter().zip(&most);
-    let poor: Vec<_> = specs.filter(|(spec, most)| **most < 2 && !["Hero", "Aim", "Bag"].contains(&&*spec.name)).collect();
+    let poor: Vec<_> =
+        specs.filter(|(spec, most)| **most < 2 && !["Hero", "Aim", "Bag"].contains(&&*spec.name)).collect();
     assert!(poor.is_empty(), "lanes that never held two rows: {poor:?}");
     assert!(run.resource::<game::Score>()?.0 > 100);
     Ok(())
