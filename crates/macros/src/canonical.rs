@@ -26,8 +26,10 @@ pub(crate) fn implement(declaration: &Declaration) -> TokenStream {
                 &mut self,
                 input: &mut #private::Source<'_>,
             ) -> ::core::result::Result<(), #private::DecodeError> {
-                #body
-                ::core::result::Result::Ok(())
+                #private::Source::deeper(input, |input| {
+                    #body
+                    ::core::result::Result::Ok(())
+                })
             }
         }
     });
@@ -63,7 +65,7 @@ pub(crate) fn implement(declaration: &Declaration) -> TokenStream {
             fn decode(
                 input: &mut #private::Source<'_>,
             ) -> ::core::result::Result<Self, #private::DecodeError> {
-                #decode
+                #private::Source::deeper(input, |input| #decode)
             }
 
             #decode_in_place

@@ -247,8 +247,10 @@ impl DecodeError {
     }
 }
 
-/// How deep values may be nested.
-pub const DEPTH_MAX: u32 = 100000;
+/// How deep values may be nested: each list, set, map, option, array, tuple, struct and enum is a level.
+///
+/// Few enough that all readers, of bytes and of text, fit the 2 MiB stack of a thread in a debug build.
+pub const DEPTH_MAX: u32 = 64;
 
 /// How many parts of a value may take no bytes: the size of the input bounds the number of all others.
 const EMPTY_PARTS_MAX: u32 = 1 << 12;
@@ -268,7 +270,7 @@ impl<'a> Source<'a> {
         Self { bytes, ids, depth: 0, empty_parts: 0 }
     }
 
-    /// Reads something that may contain itself: what is boxed or in a list.
+    /// Reads what is made of other values: one level deeper.
     ///
     /// # Errors
     ///

@@ -1,10 +1,14 @@
 //! The encoding of a type as data, so that tapes can be read without the types that made them.
 
-use crate::canonical::Canonical;
+mod check;
+mod text;
+
+use crate::canonical::{Canonical, DEPTH_MAX};
 use core::any::TypeId;
-use core::fmt;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+pub use check::SchemaError;
 
 /// Index of a [`Shape`] in its [`Schema`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -126,47 +130,6 @@ pub struct Schema {
     shapes: Vec<Shape>,
 }
 
-/// Why a schema read from a tape is none.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SchemaError {
-    /// There is no shape at all.
-    #[error("a schema needs at least one shape")]
-    Empty,
-    /// There are more than [`SHAPES_MAX`] shapes.
-    #[error("a schema of {count} shapes is over the limit of {SHAPES_MAX}")]
-    TooManyShapes {
-        /// How many there are.
-        count: usize,
-    },
-    /// A shape refers to one that does not exist.
-    #[error("shape {from} refers to shape {to}, but there are only {count}")]
-    DanglingShape {
-        /// The referring shape.
-        from: usize,
-        /// The missing one.
-        to: u32,
-        /// How many there are.
-        count: usize,
-    },
-    /// A number has a width that no encoding has.
-    #[error("shape {shape} is a number of {bits} bits (known: 8, 16, 32, 64, 128; floats 32, 64)")]
-    UnknownWidth {
-        /// The shape.
-        shape: usize,
-        /// Its width.
-        bits: u32,
-    },
-    /// Two variants of one enum share a tag.
-    #[error("two variants of enum {name} share the tag {tag:08x}")]
-    DuplicateTag {
-        /// The enum.
-        name: String,
-        /// The tag.
-        tag: u32,
-    },
-}
-
 /// Most shapes a schema may have.
 pub const SHAPES_MAX: usize = 4096;
 
@@ -218,19 +181,22 @@ impl Schema {
     /// Returns the size of the encoding in bytes where every value has the same.
     #[must_use]
     pub fn width(&self) -> Option<usize> {
-        self.width_of(Self::ROOT, &mut vec![None; self.shapes.len()])
+        self.width_of(Self::ROOT, &mut vec![None; self.shapes.len()], 0)
     }
 
     /// `known` holds the shapes that are done; one that is begun counts as unknown, as it contains itself.
-    fn width_of(&self, id: ShapeId, known: &mut Vec<Option<Option<usize>>>) -> Option<usize> {
+    fn width_of(&self, id: ShapeId, known: &mut Vec<Option<Option<usize>>>, depth: u32) -> Option<usize> {
         if let Some(width) = known[id.0 as usize] {
             return width;
         }
         known[id.0 as usize] = Some(None);
+        if depth > DEPTH_MAX {
+            return None; // no value of it can be read
+        }
         let mut sum = |shapes: &mut dyn Iterator<Item = ShapeId>| {
             let mut total = 0_usize;
             for shape in shapes {
-                total = total.checked_add(self.width_of(shape, known)?)?;
+                total = total.checked_add(self.width_of(shape, known, depth + 1)?)?;
             }
             Some(total)
         };
@@ -262,20 +228,29 @@ impl Schema {
         width
     }
 
-    /// Returns whether both describe the same bytes: names of types are for people and do not count.
+    /// Returns whether both describe the same bytes with the same names of fields and variants.
+    ///
+    /// Names of types are for people and do not count.
     #[must_use]
     pub fn same_encoding(&self, other: &Self) -> bool {
-        self.anonymous() == other.anonymous()
-    }
-
-    fn anonymous(&self) -> Vec<Shape> {
-        let mut shapes = self.shapes.clone();
-        for shape in &mut shapes {
-            if let Shape::Struct { name, .. } | Shape::Enum { name, .. } = shape {
-                name.clear();
+        // Types may contain themselves: what is being compared counts as the same until proved otherwise. Joining
+        // what was found to be paired keeps the number of comparisons below that of the shapes.
+        let mut joined: Vec<usize> = (0..self.shapes.len() + other.shapes.len()).collect();
+        let mut pairs = vec![(Self::ROOT, Self::ROOT)];
+        while let Some((a, b)) = pairs.pop() {
+            let group_a = group(&mut joined, a.0 as usize);
+            let group_b = group(&mut joined, self.shapes.len() + b.0 as usize);
+            if group_a == group_b {
+                continue;
             }
+            joined[group_a] = group_b;
+            let (a, b) = (self.shape(a), other.shape(b));
+            if outline(a) != outline(b) {
+                return false;
+            }
+            pairs.extend(Self::children(a).into_iter().zip(Self::children(b)));
         }
-        shapes
+        true
     }
 
     fn children(shape: &Shape) -> Vec<ShapeId> {
@@ -297,143 +272,36 @@ impl Schema {
     }
 }
 
-impl From<Schema> for Vec<Shape> {
-    fn from(schema: Schema) -> Self {
-        schema.shapes
+/// Returns the representative of a shape among those it was joined with.
+fn group(joined: &mut [usize], mut shape: usize) -> usize {
+    while joined[shape] != shape {
+        joined[shape] = joined[joined[shape]];
+        shape = joined[shape];
     }
+    shape
 }
 
-impl TryFrom<Vec<Shape>> for Schema {
-    type Error = SchemaError;
-
-    fn try_from(shapes: Vec<Shape>) -> Result<Self, SchemaError> {
-        let count = shapes.len();
-        if count == 0 {
-            return Err(SchemaError::Empty);
+/// Returns a shape without what it refers to and without the name of its type.
+fn outline(shape: &Shape) -> Shape {
+    let mut shape = shape.clone();
+    let forget = |fields: &mut Vec<Field>| fields.iter_mut().for_each(|field| field.shape = Schema::ROOT);
+    match &mut shape {
+        Shape::Option { item } | Shape::Array { item, .. } | Shape::List { item } | Shape::Set { item } => {
+            *item = Schema::ROOT;
         }
-        if count > SHAPES_MAX {
-            return Err(SchemaError::TooManyShapes { count });
+        Shape::Map { key, value } => (*key, *value) = (Schema::ROOT, Schema::ROOT),
+        Shape::Tuple { items } => items.fill(Schema::ROOT),
+        Shape::Struct { name, fields } => {
+            name.clear();
+            forget(fields);
         }
-        for (from, shape) in shapes.iter().enumerate() {
-            if let Some(to) = Self::children(shape).into_iter().find(|id| id.0 as usize >= count) {
-                return Err(SchemaError::DanglingShape { from, to: to.0, count });
-            }
-            match shape {
-                Shape::UInt { bits } | Shape::Int { bits } | Shape::Fixed { bits, .. }
-                    if !matches!(bits, 8 | 16 | 32 | 64 | 128) =>
-                {
-                    return Err(SchemaError::UnknownWidth { shape: from, bits: *bits });
-                }
-                Shape::Float { bits } if !matches!(bits, 32 | 64) => {
-                    return Err(SchemaError::UnknownWidth { shape: from, bits: *bits });
-                }
-                Shape::Enum { name, variants } => {
-                    let mut tags: Vec<u32> = variants.iter().map(|variant| variant.tag).collect();
-                    tags.sort_unstable();
-                    if let Some(pair) = tags.windows(2).find(|pair| pair[0] == pair[1]) {
-                        return Err(SchemaError::DuplicateTag { name: name.clone(), tag: pair[0] });
-                    }
-                }
-                _ => {}
-            }
+        Shape::Enum { name, variants } => {
+            name.clear();
+            variants.iter_mut().for_each(|variant| forget(&mut variant.fields));
         }
-        Ok(Self { shapes })
+        _ => {}
     }
-}
-
-/// Reads like the Rust type: `Steer { x: i8, jump: bool }`.
-impl fmt::Display for Schema {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(f, Self::ROOT, &mut Vec::new())
-    }
-}
-
-impl Schema {
-    fn write(&self, f: &mut fmt::Formatter<'_>, id: ShapeId, above: &mut Vec<ShapeId>) -> fmt::Result {
-        let shape = self.shape(id);
-        if above.contains(&id) || above.len() > 4 {
-            return match shape {
-                Shape::Struct { name, .. } | Shape::Enum { name, .. } => f.write_str(name),
-                _ => f.write_str("…"),
-            };
-        }
-        above.push(id);
-        match shape {
-            Shape::Bool => f.write_str("bool")?,
-            Shape::UInt { bits } => write!(f, "u{bits}")?,
-            Shape::Int { bits } => write!(f, "i{bits}")?,
-            Shape::Float { bits } => write!(f, "f{bits}")?,
-            Shape::Fixed { bits, fraction_bits, signed } => {
-                write!(
-                    f,
-                    "{}{}F{fraction_bits}",
-                    if *signed { "I" } else { "U" },
-                    bits.saturating_sub(*fraction_bits)
-                )?;
-            }
-            Shape::Char => f.write_str("char")?,
-            Shape::String => f.write_str("String")?,
-            Shape::Duration => f.write_str("Duration")?,
-            Shape::Entity => f.write_str("Entity")?,
-            Shape::Option { item } => self.write_around(f, "Option<", *item, ">", above)?,
-            Shape::Array { item, len } => self.write_around(f, "[", *item, &format!("; {len}]"), above)?,
-            Shape::List { item } => self.write_around(f, "Vec<", *item, ">", above)?,
-            Shape::Set { item } => self.write_around(f, "Set<", *item, ">", above)?,
-            Shape::Map { key, value } => {
-                self.write_around(f, "Map<", *key, ", ", above)?;
-                self.write_around(f, "", *value, ">", above)?;
-            }
-            Shape::Tuple { items } => {
-                f.write_str("(")?;
-                for (i, item) in items.iter().enumerate() {
-                    self.write_around(f, if i == 0 { "" } else { ", " }, *item, "", above)?;
-                }
-                f.write_str(")")?;
-            }
-            Shape::Struct { name, fields } => {
-                f.write_str(name)?;
-                self.write_fields(f, fields, above)?;
-            }
-            Shape::Enum { name, variants } => {
-                write!(f, "{name} = ")?;
-                for (i, variant) in variants.iter().enumerate() {
-                    write!(f, "{}{}", if i == 0 { "" } else { " | " }, variant.name)?;
-                    self.write_fields(f, &variant.fields, above)?;
-                }
-            }
-        }
-        above.pop();
-        Ok(())
-    }
-
-    fn write_around(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        open: &str,
-        item: ShapeId,
-        close: &str,
-        above: &mut Vec<ShapeId>,
-    ) -> fmt::Result {
-        f.write_str(open)?;
-        self.write(f, item, above)?;
-        f.write_str(close)
-    }
-
-    fn write_fields(&self, f: &mut fmt::Formatter<'_>, fields: &[Field], above: &mut Vec<ShapeId>) -> fmt::Result {
-        if fields.is_empty() {
-            return Ok(());
-        }
-        let tuple = is_tuple(fields);
-        f.write_str(if tuple { "(" } else { " { " })?;
-        for (i, field) in fields.iter().enumerate() {
-            f.write_str(if i == 0 { "" } else { ", " })?;
-            if !tuple {
-                write!(f, "{}: ", field.name)?;
-            }
-            self.write(f, field.shape, above)?;
-        }
-        f.write_str(if tuple { ")" } else { " }" })
-    }
+    shape
 }
 
 /// Returns whether the fields are those of a tuple struct.

@@ -2,11 +2,12 @@
 
 mod text;
 
-use crate::canonical::{Canonical, DEPTH_MAX, DecodeError, NO_ENTITY, NoEntities, Source};
+use crate::canonical::{Canonical, DecodeError, NO_ENTITY, NoEntities, Source};
 use crate::schema::{Field, Schema, Shape, ShapeId, is_tuple};
 use core::fmt;
 use core::time::Duration;
 
+pub(crate) use text::is_name;
 pub use text::{ValueTextError, encode_text};
 
 /// A decoded value. Exact: floats and fixed-point numbers keep their bits.
@@ -23,8 +24,10 @@ pub enum Value {
     F32(u32),
     /// Bits of an `f64`.
     F64(u64),
-    /// Raw bits of a fixed-point number, sign extended, and how many are behind the point.
+    /// Raw bits of a signed fixed-point number, and how many are behind the point.
     Fixed(i128, u32),
+    /// Raw bits of an unsigned fixed-point number, and how many are behind the point.
+    UFixed(u128, u32),
     /// Unicode scalar value.
     Char(char),
     /// Text.
@@ -35,9 +38,11 @@ pub enum Value {
     Entity(Option<u64>),
     /// Optional value.
     Option(Option<Box<Value>>),
-    /// Array, list or set.
+    /// Array or list.
     List(Vec<Value>),
-    /// Pairs of key and value.
+    /// Set, in the order of the items' bytes.
+    Set(Vec<Value>),
+    /// Pairs of key and value, in the order of their bytes.
     Map(Vec<(Value, Value)>),
     /// Tuple.
     Tuple(Vec<Value>),
@@ -55,7 +60,7 @@ impl Value {
     /// [`DecodeError`] where the bytes are no value of that schema.
     pub fn decode(schema: &Schema, bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut source = Source::new(bytes, &NoEntities);
-        let value = Self::read(schema, Schema::ROOT, &mut source, 0)?;
+        let (value, _) = Self::read(schema, Schema::ROOT, &mut source)?;
         source.finish()?;
         Ok(value)
     }
@@ -67,84 +72,103 @@ impl Value {
     /// [`DecodeError`] where the bytes are no value of that schema.
     pub fn measure(schema: &Schema, bytes: &[u8]) -> Result<usize, DecodeError> {
         let mut source = Source::new(bytes, &NoEntities);
-        Self::read(schema, Schema::ROOT, &mut source, 0)?;
-        Ok(bytes.len() - source.remaining())
+        let (_, bytes) = Self::read(schema, Schema::ROOT, &mut source)?;
+        Ok(bytes.len())
     }
 
-    fn read(schema: &Schema, id: ShapeId, input: &mut Source<'_>, depth: u32) -> Result<Self, DecodeError> {
-        if depth > DEPTH_MAX {
-            return Err(DecodeError::TooDeep);
-        }
-        let fields = |fields: &[Field], input: &mut Source<'_>| -> Result<Vec<(String, Self)>, DecodeError> {
-            fields
-                .iter()
-                .map(|field| Ok((field.name.clone(), Self::read(schema, field.shape, input, depth + 1)?)))
-                .collect()
-        };
-        let items = |count: usize, item: ShapeId, input: &mut Source<'_>| -> Result<Vec<Self>, DecodeError> {
-            let mut list = Vec::new();
-            for _ in 0..count {
-                let before = input.remaining();
-                list.push(Self::read(schema, item, input, depth + 1)?);
-                if before == input.remaining() && list.len() > 4096 {
-                    return Err(DecodeError::invalid("list of values without size", count));
+    /// Reads a value, and returns its bytes with it.
+    fn read<'a>(schema: &Schema, id: ShapeId, input: &mut Source<'a>) -> Result<(Self, &'a [u8]), DecodeError> {
+        input.part(|input| match schema.shape(id) {
+            Shape::Bool => bool::decode(input).map(Self::Bool),
+            Shape::UInt { bits } => widened(input, *bits, false).map(u128::from_le_bytes).map(Self::UInt),
+            Shape::Int { bits } => widened(input, *bits, true).map(i128::from_le_bytes).map(Self::Int),
+            Shape::Float { bits: 32 } => f32::decode(input).map(|value| Self::F32(value.to_bits())),
+            Shape::Float { .. } => f64::decode(input).map(|value| Self::F64(value.to_bits())),
+            Shape::Fixed { bits, fraction_bits, signed: true } => {
+                widened(input, *bits, true).map(|raw| Self::Fixed(i128::from_le_bytes(raw), *fraction_bits))
+            }
+            Shape::Fixed { bits, fraction_bits, signed: false } => {
+                widened(input, *bits, false).map(|raw| Self::UFixed(u128::from_le_bytes(raw), *fraction_bits))
+            }
+            Shape::Char => char::decode(input).map(Self::Char),
+            Shape::String => String::decode(input).map(Self::String),
+            Shape::Duration => Duration::decode(input).map(Self::Duration),
+            Shape::Entity => u64::decode(input).map(|id| Self::Entity(Some(id).filter(|id| *id != NO_ENTITY))),
+            inner => input.deeper(|input| Self::read_inside(schema, inner, input)),
+        })
+    }
+
+    /// Reads a value that is made of others. Apart from [`read`](Self::read), and in loops, to keep the stack small.
+    fn read_inside(schema: &Schema, shape: &Shape, input: &mut Source<'_>) -> Result<Self, DecodeError> {
+        Ok(match shape {
+            Shape::Option { .. } if !bool::decode(input)? => Self::Option(None),
+            Shape::Option { item } => Self::Option(Some(Box::new(Self::read(schema, *item, input)?.0))),
+            Shape::Array { item, len } => Self::List(Self::read_list(schema, *item, *len, input)?),
+            Shape::List { item } => {
+                let count = input.count(0)? as u64;
+                Self::List(Self::read_list(schema, *item, count, input)?)
+            }
+            Shape::Set { item } => {
+                let (mut items, mut before): (_, &[u8]) = (Vec::new(), &[]);
+                for _ in 0..input.count(0)? {
+                    let (value, bytes) = Self::read(schema, *item, input)?;
+                    if core::mem::replace(&mut before, bytes) > bytes {
+                        return Err(DecodeError::Unsorted);
+                    }
+                    items.push(value);
                 }
-            }
-            Ok(list)
-        };
-        Ok(match schema.shape(id) {
-            Shape::Bool => Self::Bool(bool::decode(input)?),
-            Shape::UInt { bits } => Self::UInt(u128::from_le_bytes(widened(input, *bits, false)?)),
-            Shape::Int { bits } => Self::Int(i128::from_le_bytes(widened(input, *bits, true)?)),
-            Shape::Float { bits: 32 } => Self::F32(u32::decode(input)?),
-            Shape::Float { .. } => Self::F64(u64::decode(input)?),
-            Shape::Fixed { bits, fraction_bits, signed } => {
-                Self::Fixed(i128::from_le_bytes(widened(input, *bits, *signed)?), *fraction_bits)
-            }
-            Shape::Char => Self::Char(char::decode(input)?),
-            Shape::String => Self::String(String::decode(input)?),
-            Shape::Duration => Self::Duration(Duration::decode(input)?),
-            Shape::Entity => Self::Entity(Some(u64::decode(input)?).filter(|id| *id != NO_ENTITY)),
-            Shape::Option { item } => Self::Option(if bool::decode(input)? {
-                Some(Box::new(Self::read(schema, *item, input, depth + 1)?))
-            } else {
-                None
-            }),
-            Shape::Array { item, len } => {
-                let count = usize::try_from(*len).map_err(|_| DecodeError::invalid("array", len))?;
-                Self::List(items(count, *item, input)?)
-            }
-            Shape::List { item } | Shape::Set { item } => {
-                let count = input.count(0)?;
-                Self::List(items(count, *item, input)?)
+                Self::Set(items)
             }
             Shape::Map { key, value } => {
-                let count = input.count(0)?;
-                let mut pairs = Vec::new();
-                for _ in 0..count {
-                    let before = input.remaining();
-                    pairs.push((
-                        Self::read(schema, *key, input, depth + 1)?,
-                        Self::read(schema, *value, input, depth + 1)?,
-                    ));
-                    if before == input.remaining() && pairs.len() > 1 {
-                        return Err(DecodeError::invalid("map of values without size", count));
+                let (mut pairs, mut before): (_, (&[u8], &[u8])) = (Vec::new(), (&[], &[]));
+                for _ in 0..input.count(0)? {
+                    let (key, key_bytes) = Self::read(schema, *key, input)?;
+                    let (value, value_bytes) = Self::read(schema, *value, input)?;
+                    let bytes = (key_bytes, value_bytes);
+                    if core::mem::replace(&mut before, bytes) > bytes {
+                        return Err(DecodeError::Unsorted);
                     }
+                    pairs.push((key, value));
                 }
                 Self::Map(pairs)
             }
-            Shape::Tuple { items } => Self::Tuple(
-                items.iter().map(|item| Self::read(schema, *item, input, depth + 1)).collect::<Result<_, _>>()?,
-            ),
-            Shape::Struct { fields: list, .. } => Self::Struct(fields(list, input)?),
+            Shape::Tuple { items } => {
+                let mut values = Vec::with_capacity(items.len());
+                for item in items {
+                    values.push(Self::read(schema, *item, input)?.0);
+                }
+                Self::Tuple(values)
+            }
+            Shape::Struct { fields, .. } => Self::Struct(Self::read_fields(schema, fields, input)?),
             Shape::Enum { name, variants } => {
                 let tag = u32::decode(input)?;
                 let variant = variants.iter().find(|variant| variant.tag == tag);
                 let variant =
                     variant.ok_or_else(|| DecodeError::invalid(format!("enum {name}"), format!("tag {tag:08x}")))?;
-                Self::Enum(variant.name.clone(), fields(&variant.fields, input)?)
+                Self::Enum(variant.name.clone(), Self::read_fields(schema, &variant.fields, input)?)
             }
+            _ => unreachable!("all other shapes are leaves"),
         })
+    }
+
+    fn read_list(schema: &Schema, item: ShapeId, count: u64, input: &mut Source<'_>) -> Result<Vec<Self>, DecodeError> {
+        let mut items = Vec::new(); // the count is not to be trusted with memory
+        for _ in 0..count {
+            items.push(Self::read(schema, item, input)?.0);
+        }
+        Ok(items)
+    }
+
+    fn read_fields(
+        schema: &Schema,
+        fields: &[Field],
+        input: &mut Source<'_>,
+    ) -> Result<Vec<(String, Self)>, DecodeError> {
+        let mut values = Vec::with_capacity(fields.len());
+        for field in fields {
+            values.push((field.name.clone(), Self::read(schema, field.shape, input)?.0));
+        }
+        Ok(values)
     }
 
     /// Returns whether a NaN is somewhere inside.
@@ -171,6 +195,7 @@ impl Value {
             }
             Self::Tuple(items) => Box::new(items.iter().enumerate().map(|(i, value)| (format!(".{i}"), value))),
             Self::List(items) => Box::new(items.iter().enumerate().map(|(i, value)| (format!("[{i}]"), value))),
+            Self::Set(items) => Box::new(items.iter().map(|value| (format!("[{value}]"), value))),
             Self::Map(pairs) => Box::new(pairs.iter().map(|(key, value)| (format!("[{key}]"), value))),
             Self::Option(Some(value)) => Box::new(core::iter::once((String::new(), &**value))),
             _ => Box::new(core::iter::empty()),
@@ -186,6 +211,9 @@ fn widened(input: &mut Source<'_>, bits: u32, signed: bool) -> Result<[u8; 16], 
     wide[..bytes.len()].copy_from_slice(bytes);
     Ok(wide)
 }
+
+/// Names that RON takes for something else than a variant, unless they are marked as raw.
+const LITERALS: [&str; 10] = ["true", "false", "Some", "None", "inf", "inff32", "inff64", "NaN", "NaNf32", "NaNf64"];
 
 /// RON text; the inverse is [`encode_text`].
 impl fmt::Display for Value {
@@ -217,14 +245,15 @@ impl fmt::Display for Value {
             Self::Int(value) => write!(f, "{value}"),
             Self::F32(bits) => write!(f, "{:?}", f32::from_bits(*bits)),
             Self::F64(bits) => write!(f, "{:?}", f64::from_bits(*bits)),
-            Self::Fixed(raw, fraction_bits) => f.write_str(&fixed_text(*raw, *fraction_bits)),
+            Self::Fixed(raw, fraction_bits) => write_fixed(f, *raw < 0, raw.unsigned_abs(), *fraction_bits),
+            Self::UFixed(raw, fraction_bits) => write_fixed(f, false, *raw, *fraction_bits),
             Self::Char(value) => write!(f, "{value:?}"),
             Self::String(value) => write!(f, "{value:?}"),
             Self::Duration(value) => write!(f, "({}, {})", value.as_secs(), value.subsec_nanos()),
             Self::Entity(Some(id)) => write!(f, "Some({id})"),
             Self::Entity(None) | Self::Option(None) => f.write_str("None"),
             Self::Option(Some(value)) => write!(f, "Some({value})"),
-            Self::List(items) => list(f, "[", items, "]"),
+            Self::List(items) | Self::Set(items) => list(f, "[", items, "]"),
             Self::Tuple(items) if items.len() == 1 => list(f, "(", items, ",)"),
             Self::Tuple(items) => list(f, "(", items, ")"),
             Self::Map(pairs) => {
@@ -235,31 +264,28 @@ impl fmt::Display for Value {
                 f.write_str("}")
             }
             Self::Struct(list) => fields(f, list),
-            Self::Enum(name, list) if list.is_empty() => f.write_str(name),
+            Self::Enum(name, list) if list.is_empty() && name != "Some" => f.write_str(name),
             Self::Enum(name, list) => {
+                f.write_str(if LITERALS.contains(&name.as_str()) { "r#" } else { "" })?;
                 f.write_str(name)?;
-                fields(f, list)
+                if list.is_empty() { Ok(()) } else { fields(f, list) }
             }
         }
     }
 }
 
-/// Exact decimal text of a fixed-point number.
-fn fixed_text(raw: i128, fraction_bits: u32) -> String {
-    if fraction_bits == 0 || fraction_bits > 124 {
-        return format!("{raw}");
+/// Writes a fixed-point number as an exact decimal.
+fn write_fixed(f: &mut fmt::Formatter<'_>, negative: bool, magnitude: u128, fraction_bits: u32) -> fmt::Result {
+    let whole = magnitude.checked_shr(fraction_bits).unwrap_or(0);
+    write!(f, "{}{whole}.", if negative { "-" } else { "" })?;
+    // The bits behind the point, moved to the top: times ten, what passes the top is the next digit.
+    let mut rest = magnitude.checked_shl(u128::BITS.saturating_sub(fraction_bits)).unwrap_or(0);
+    loop {
+        let (low, digit) = rest.carrying_mul(10, 0);
+        write!(f, "{digit}")?;
+        rest = low;
+        if rest == 0 {
+            return Ok(());
+        }
     }
-    let magnitude = raw.unsigned_abs();
-    let (whole, mut rest) = (magnitude >> fraction_bits, magnitude & ((1 << fraction_bits) - 1));
-    let mut digits = String::new();
-    // Each step moves one decimal digit over the point; the top four bits must stay free for it.
-    while rest != 0 {
-        rest *= 10;
-        digits.push(char::from(b'0' + u8::try_from(rest >> fraction_bits).unwrap_or(9)));
-        rest &= (1 << fraction_bits) - 1;
-    }
-    if digits.is_empty() {
-        digits.push('0');
-    }
-    format!("{}{whole}.{digits}", if raw < 0 { "-" } else { "" })
 }

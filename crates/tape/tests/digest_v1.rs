@@ -68,7 +68,14 @@ fn the_worked_example_can_be_recomputed_from_its_bytes() -> Result<(), &'static 
     Ok(())
 }
 
-const DOCUMENTED: [&str; 6] = ["A9C537F75B27A974", "B276AAA43ECB16BE", "EF1039075F4465A3", "2E31E9D1AD131385", "4862A174AE40F38A", "138E830AED0DEF29"];
+const DOCUMENTED: [&str; 6] = [
+    "A9C537F75B27A974",
+    "B276AAA43ECB16BE",
+    "EF1039075F4465A3",
+    "2E31E9D1AD131385",
+    "4862A174AE40F38A",
+    "138E830AED0DEF29",
+];
 
 #[test]
 fn an_image_that_crosses_block_borders_keeps_its_digest() -> Result<(), &'static str> {

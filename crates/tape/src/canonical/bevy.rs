@@ -44,12 +44,14 @@ impl Canonical for Stopwatch {
         self.is_paused().encode(out);
     }
     fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> {
-        let mut watch = Self::new();
-        watch.set_elapsed(Duration::decode(input)?);
-        if bool::decode(input)? {
-            watch.pause();
-        }
-        Ok(watch)
+        input.deeper(|input| {
+            let mut watch = Self::new();
+            watch.set_elapsed(Duration::decode(input)?);
+            if bool::decode(input)? {
+                watch.pause();
+            }
+            Ok(watch)
+        })
     }
 }
 
@@ -80,17 +82,19 @@ impl Canonical for Timer {
         self.times_finished_this_tick().encode(out);
     }
     fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> {
-        let (duration, elapsed) = (Duration::decode(input)?, Duration::decode(input)?);
-        let (paused, repeating) = (bool::decode(input)?, bool::decode(input)?);
-        let mut timer = Self::new(duration, if repeating { TimerMode::Repeating } else { TimerMode::Once });
-        timer.set_elapsed(elapsed);
-        if paused {
-            timer.pause();
-        }
-        // The two results of the last `tick` have no setter; both are reachable by name.
-        *private(&mut timer, "finished")? = bool::decode(input)?;
-        *private(&mut timer, "times_finished_this_tick")? = u32::decode(input)?;
-        Ok(timer)
+        input.deeper(|input| {
+            let (duration, elapsed) = (Duration::decode(input)?, Duration::decode(input)?);
+            let (paused, repeating) = (bool::decode(input)?, bool::decode(input)?);
+            let mut timer = Self::new(duration, if repeating { TimerMode::Repeating } else { TimerMode::Once });
+            timer.set_elapsed(elapsed);
+            if paused {
+                timer.pause();
+            }
+            // The two results of the last `tick` have no setter; both are reachable by name.
+            *private(&mut timer, "finished")? = bool::decode(input)?;
+            *private(&mut timer, "times_finished_this_tick")? = u32::decode(input)?;
+            Ok(timer)
+        })
     }
 }
 

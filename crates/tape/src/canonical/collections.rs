@@ -1,24 +1,33 @@
 //! Lists, sets and maps. Hash containers are sorted by the bytes of their keys.
 
-use super::{Canonical, DecodeError, Sink, Source, VecSink};
+use super::{Canonical, DecodeError, Sink, Source, VecSink, width_sum};
 use crate::schema::{SchemaBuilder, Shape, ShapeId};
 use core::hash::{BuildHasher, Hash};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 fn decode_list<T: Canonical, C: FromIterator<T>>(input: &mut Source<'_>) -> Result<C, DecodeError> {
-    let count = input.count(T::WIDTH.unwrap_or(0))?;
-    input.deeper(|input| (0..count).map(|_| Ok(input.part(T::decode)?.0)).collect())
+    input.deeper(|input| {
+        let count = input.count(T::WIDTH.unwrap_or(0))?;
+        (0..count).map(|_| Ok(input.part(T::decode)?.0)).collect()
+    })
 }
 
-fn decode_sorted<'a, T: Canonical, C: FromIterator<T>>(input: &mut Source<'a>) -> Result<C, DecodeError> {
-    let count = input.count(T::WIDTH.unwrap_or(0))?;
-    let mut before: &[u8] = &[];
-    let mut next = |input: &mut Source<'a>| {
-        let (item, bytes) = input.part(T::decode)?;
-        // Equal items are possible: two references to entities that are gone.
-        if core::mem::replace(&mut before, bytes) > bytes { Err(DecodeError::Unsorted) } else { Ok(item) }
-    };
-    input.deeper(|input| (0..count).map(|_| next(input)).collect())
+/// Reads the items of a set or map; `width` is that of an item, where all have the same.
+fn decode_sorted<'a, T, C: FromIterator<T>>(
+    input: &mut Source<'a>,
+    width: Option<usize>,
+    decode: impl Fn(&mut Source<'a>) -> Result<T, DecodeError>,
+) -> Result<C, DecodeError> {
+    input.deeper(|input| {
+        let count = input.count(width.unwrap_or(0))?;
+        let mut before: &[u8] = &[];
+        let next = |_| {
+            let (item, bytes) = input.part(&decode)?;
+            // Equal items are possible: two references to entities that are gone.
+            if core::mem::replace(&mut before, bytes) > bytes { Err(DecodeError::Unsorted) } else { Ok(item) }
+        };
+        (0..count).map(next).collect()
+    })
 }
 
 macro_rules! lists {
@@ -65,7 +74,7 @@ macro_rules! sets_and_maps {
                 let items = self.iter().map(|value| item(out, |sink| value.encode(sink))).collect();
                 encode_sorted(out, items);
             }
-            fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> { decode_sorted(input) }
+            fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> { decode_sorted(input, T::WIDTH, T::decode) }
         }
         impl<K: Canonical + $($key)*, V: Canonical, $($sb: $sbound + Default + 'static),*> Canonical for $map<K, V, $($sb),*> {
             const WIDTH: Option<usize> = None;
@@ -78,7 +87,10 @@ macro_rules! sets_and_maps {
                 let items = self.iter().map(pair).collect();
                 encode_sorted(out, items);
             }
-            fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> { decode_sorted::<(K, V), Self>(input) }
+            fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> {
+                let pair = |input: &mut Source<'_>| Ok((K::decode(input)?, V::decode(input)?));
+                decode_sorted(input, width_sum(K::WIDTH, V::WIDTH), pair)
+            }
         }
     };
 }

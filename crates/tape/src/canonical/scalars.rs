@@ -159,15 +159,17 @@ impl<T: Canonical> Canonical for Option<T> {
         }
     }
     fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> {
-        Ok(if bool::decode(input)? { Some(T::decode(input)?) } else { None })
+        input.deeper(|input| Ok(if bool::decode(input)? { Some(T::decode(input)?) } else { None }))
     }
     fn decode_in_place(&mut self, input: &mut Source<'_>) -> Result<(), DecodeError> {
-        match (bool::decode(input)?, &mut *self) {
-            (true, Some(value)) => value.decode_in_place(input)?,
-            (true, None) => *self = Some(T::decode(input)?),
-            (false, _) => *self = None,
-        }
-        Ok(())
+        input.deeper(|input| {
+            match (bool::decode(input)?, &mut *self) {
+                (true, Some(value)) => value.decode_in_place(input)?,
+                (true, None) => *self = Some(T::decode(input)?),
+                (false, _) => *self = None,
+            }
+            Ok(())
+        })
     }
 }
 
@@ -183,10 +185,10 @@ impl<T: Canonical> Canonical for Box<T> {
         T::encode(self, out);
     }
     fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> {
-        input.deeper(|input| T::decode(input).map(Self::new))
+        T::decode(input).map(Self::new)
     }
     fn decode_in_place(&mut self, input: &mut Source<'_>) -> Result<(), DecodeError> {
-        input.deeper(|input| T::decode_in_place(self, input))
+        T::decode_in_place(self, input)
     }
 }
 
@@ -199,8 +201,8 @@ impl<T: 'static> Canonical for PhantomData<T> {
         types.define::<()>(|_| Shape::Tuple { items: Vec::new() })
     }
     fn encode<S: Sink>(&self, _: &mut S) {}
-    fn decode(_: &mut Source<'_>) -> Result<Self, DecodeError> {
-        Ok(Self)
+    fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> {
+        input.deeper(|_| Ok(Self))
     }
 }
 
@@ -223,11 +225,11 @@ impl<T: Canonical, const N: usize> Canonical for [T; N] {
         }
     }
     fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> {
-        let items = (0..N).map(|_| T::decode(input)).collect::<Result<Vec<T>, _>>()?;
+        let items = input.deeper(|input| (0..N).map(|_| T::decode(input)).collect::<Result<Vec<T>, _>>())?;
         items.try_into().map_err(|_| DecodeError::invalid(Self::type_name(), "another length"))
     }
     fn decode_in_place(&mut self, input: &mut Source<'_>) -> Result<(), DecodeError> {
-        self.iter_mut().try_for_each(|item| item.decode_in_place(input))
+        input.deeper(|input| self.iter_mut().try_for_each(|item| item.decode_in_place(input)))
     }
 }
 
@@ -249,10 +251,12 @@ macro_rules! tuples {
             }
             #[inline]
             fn encode<S: Sink>(&self, _out: &mut S) { $(self.$i.encode(_out);)* }
-            fn decode(_input: &mut Source<'_>) -> Result<Self, DecodeError> { Ok(($($t::decode(_input)?,)*)) }
-            fn decode_in_place(&mut self, _input: &mut Source<'_>) -> Result<(), DecodeError> {
-                $(self.$i.decode_in_place(_input)?;)*
-                Ok(())
+            fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> { input.deeper(|_input| Ok(($($t::decode(_input)?,)*))) }
+            fn decode_in_place(&mut self, input: &mut Source<'_>) -> Result<(), DecodeError> {
+                input.deeper(|_input| {
+                    $(self.$i.decode_in_place(_input)?;)*
+                    Ok(())
+                })
             }
         }
     )*};

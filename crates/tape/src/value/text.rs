@@ -1,10 +1,10 @@
 //! Values from RON text, guided by their schema.
 
-use crate::canonical::{DEPTH_MAX, NO_ENTITY};
+use crate::canonical::{DEPTH_MAX, DecodeError, NO_ENTITY};
 use crate::schema::{Field, Schema, Shape, ShapeId, is_tuple};
 use core::fmt;
 use core::marker::PhantomData;
-use serde::de::{DeserializeSeed, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde::de::{DeserializeSeed, EnumAccess, Error, IgnoredAny, MapAccess, SeqAccess, VariantAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 /// Why text is no value of a schema.
@@ -36,11 +36,15 @@ pub struct ValueTextError {
 pub fn encode_text(schema: &Schema, text: &str) -> Result<Vec<u8>, ValueTextError> {
     let fail = |reason: String| ValueTextError { text: text.into(), expected: schema.to_string(), reason };
     let mut out = Vec::new();
-    let mut ron = ron::Deserializer::from_str(text).map_err(|error| fail(error.to_string()))?;
     let seed = Seed { schema, id: Schema::ROOT, depth: 0, out: &mut out };
-    seed.deserialize(&mut ron).map_err(|error| fail(error.to_string()))?;
-    ron.end().map_err(|error| fail(error.to_string()))?;
+    let read = ron_options().from_str_seed(text, seed);
+    read.map_err(|error| fail(error.to_string()))?;
     Ok(out)
+}
+
+/// A level of a value takes up to three of RON's, and the tape around it some more.
+pub(crate) fn ron_options() -> ron::Options {
+    ron::Options::default().with_recursion_limit(3 * DEPTH_MAX as usize + 16)
 }
 
 /// Appends the canonical bytes of one value.
@@ -60,10 +64,7 @@ impl Seed<'_> {
 impl<'de> DeserializeSeed<'de> for Seed<'_> {
     type Value = ();
 
-    fn deserialize<D: Deserializer<'de>>(mut self, input: D) -> Result<(), D::Error> {
-        if self.depth > DEPTH_MAX {
-            return Err(D::Error::custom("nested too deep"));
-        }
+    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
         match self.schema.shape(self.id) {
             Shape::Bool => input.deserialize_bool(self),
             Shape::UInt { .. } => input.deserialize_u128(self),
@@ -73,14 +74,17 @@ impl<'de> DeserializeSeed<'de> for Seed<'_> {
             Shape::Fixed { bits, fraction_bits, signed } => {
                 // A decimal of 128 bits does not fit a float, so its digits are read as they stand.
                 let digits = <Box<ron::value::RawValue>>::deserialize(input)?;
-                let raw = fixed_raw(digits.get_ron().trim(), *fraction_bits)
-                    .ok_or_else(|| D::Error::custom("no exact fixed-point number"))?;
-                self.put_integer(raw, *bits, *signed)
+                let digits = digits.get_ron().trim();
+                let (negative, magnitude) =
+                    fixed_raw(digits, *fraction_bits).ok_or_else(|| D::Error::custom("no exact fixed-point number"))?;
+                self.put_integer(negative, magnitude, *bits, *signed, digits)
             }
             Shape::Char => input.deserialize_char(self),
             Shape::String => input.deserialize_string(self),
             Shape::Duration => input.deserialize_tuple(2, self),
-            Shape::Entity | Shape::Option { .. } => input.deserialize_option(self),
+            Shape::Entity => input.deserialize_option(self),
+            _ if self.depth == DEPTH_MAX => Err(D::Error::custom(DecodeError::TooDeep)),
+            Shape::Option { .. } => input.deserialize_option(self),
             Shape::Array { .. } | Shape::List { .. } | Shape::Set { .. } => input.deserialize_seq(self),
             Shape::Map { .. } => input.deserialize_map(self),
             Shape::Tuple { items } => input.deserialize_tuple(items.len(), self),
@@ -100,28 +104,44 @@ fn deserialize_fields<'de, D: Deserializer<'de>>(fields: &[Field], seed: Seed<'_
 
 impl Seed<'_> {
     /// Appends an integer if it fits the width.
-    fn put_integer<E: Error>(&mut self, value: i128, bits: u32, signed: bool) -> Result<(), E> {
-        let spare = 128 - bits;
-        let fits = if spare == 0 {
-            true
-        } else if signed {
-            (value << spare) >> spare == value
-        } else {
-            value >> bits == 0
+    fn put_integer<E: Error>(
+        self,
+        negative: bool,
+        magnitude: u128,
+        bits: u32,
+        signed: bool,
+        text: impl fmt::Display,
+    ) -> Result<(), E> {
+        let max = u128::MAX >> (u128::BITS - bits);
+        let fits = match (negative, signed) {
+            (false, false) => magnitude <= max,
+            (false, true) => magnitude <= max >> 1,
+            (true, true) => magnitude <= (max >> 1) + 1,
+            (true, false) => magnitude == 0,
         };
         if !fits {
-            return Err(E::custom(format!("{value} does not fit {}{bits}", if signed { "i" } else { "u" })));
+            return Err(E::custom(format_args!("{text} is out of the range of {}", self.schema.text(self.id))));
         }
+        let value = if negative { magnitude.wrapping_neg() } else { magnitude };
         self.out.extend_from_slice(&value.to_le_bytes()[..bits as usize / 8]);
         Ok(())
     }
 
-    fn put_sequence<'de, A: SeqAccess<'de>>(mut self, items: &[ShapeId], mut input: A) -> Result<(), A::Error> {
-        for (i, item) in items.iter().enumerate() {
-            let missing = || A::Error::custom(format!("{} values expected, {i} found", items.len()));
-            input.next_element_seed(self.at(*item))?.ok_or_else(missing)?;
+    /// Appends exactly `count` values.
+    fn put_sequence<'de, A: SeqAccess<'de>>(
+        mut self,
+        items: impl Iterator<Item = ShapeId>,
+        count: u64,
+        mut input: A,
+    ) -> Result<(), A::Error> {
+        for (i, item) in items.enumerate() {
+            let missing = || A::Error::custom(format_args!("{count} values expected, {i} found"));
+            input.next_element_seed(self.at(item))?.ok_or_else(missing)?;
         }
-        Ok(())
+        match input.next_element::<IgnoredAny>()? {
+            None => Ok(()),
+            Some(_) => Err(A::Error::custom(format_args!("{count} values expected, more found"))),
+        }
     }
 
     fn put_fields<'de, A: MapAccess<'de>>(self, fields: &[Field], mut input: A) -> Result<(), A::Error> {
@@ -149,6 +169,11 @@ impl Seed<'_> {
     }
 }
 
+/// Returns whether a field or variant of this name can be read back from text.
+pub(crate) fn is_name(text: &str) -> bool {
+    ron::from_str::<Name>(text).is_ok_and(|name| name.0 == text)
+}
+
 /// The name of a field or variant, borrowed or not.
 #[derive(Deserialize)]
 #[serde(transparent)]
@@ -172,7 +197,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a value of {}", self.schema)
+        write!(f, "a value of {}", self.schema.text(self.id))
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
@@ -180,23 +205,16 @@ impl<'de> Visitor<'de> for Seed<'_> {
         Ok(())
     }
 
-    fn visit_u128<E: Error>(mut self, value: u128) -> Result<(), E> {
+    fn visit_u128<E: Error>(self, value: u128) -> Result<(), E> {
         match self.schema.shape(self.id) {
-            Shape::UInt { bits: 128 } => {
-                self.out.extend_from_slice(&value.to_le_bytes());
-                Ok(())
-            }
-            Shape::UInt { bits } => {
-                let narrow = i128::try_from(value).map_err(|_| E::custom(format!("{value} does not fit u{bits}")))?;
-                self.put_integer(narrow, *bits, false)
-            }
+            Shape::UInt { bits } => self.put_integer(false, value, *bits, false, value),
             _ => Err(E::custom("unexpected number")),
         }
     }
 
-    fn visit_i128<E: Error>(mut self, value: i128) -> Result<(), E> {
+    fn visit_i128<E: Error>(self, value: i128) -> Result<(), E> {
         match self.schema.shape(self.id) {
-            Shape::Int { bits } => self.put_integer(value, *bits, true),
+            Shape::Int { bits } => self.put_integer(value < 0, value.unsigned_abs(), *bits, true, value),
             _ => Err(E::custom("unexpected number")),
         }
     }
@@ -238,12 +256,9 @@ impl<'de> Visitor<'de> for Seed<'_> {
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut input: A) -> Result<(), A::Error> {
         let schema = self.schema;
         match schema.shape(self.id) {
-            Shape::Tuple { items } => self.put_sequence(items, input),
-            Shape::Struct { fields, .. } => self.put_sequence(&shapes(fields), input),
-            Shape::Array { item, len } => {
-                let items = vec![*item; usize::try_from(*len).map_err(A::Error::custom)?];
-                self.put_sequence(&items, input)
-            }
+            Shape::Tuple { items } => self.put_sequence(items.iter().copied(), items.len() as u64, input),
+            Shape::Struct { fields, .. } => self.put_sequence(shapes(fields), fields.len() as u64, input),
+            Shape::Array { item, len } => self.put_sequence((0..*len).map(|_| *item), *len, input),
             Shape::Duration => {
                 let missing = || A::Error::custom("seconds and nanoseconds expected");
                 let seconds: u64 = input.next_element()?.ok_or_else(missing)?;
@@ -329,7 +344,7 @@ impl<'de> Visitor<'de> for FieldsOf<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, input: A) -> Result<(), A::Error> {
-        self.seed.put_sequence(&shapes(self.fields), input)
+        self.seed.put_sequence(shapes(self.fields), self.fields.len() as u64, input)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, input: A) -> Result<(), A::Error> {
@@ -337,8 +352,8 @@ impl<'de> Visitor<'de> for FieldsOf<'_> {
     }
 }
 
-fn shapes(fields: &[Field]) -> Vec<ShapeId> {
-    fields.iter().map(|field| field.shape).collect()
+fn shapes(fields: &[Field]) -> impl Iterator<Item = ShapeId> {
+    fields.iter().map(|field| field.shape)
 }
 
 fn put<E: Error>(seed: Seed<'_>, value: &impl crate::canonical::Canonical) -> Result<(), E> {
@@ -353,30 +368,21 @@ fn put_sorted<E: Error>(seed: Seed<'_>, mut parts: Vec<Vec<u8>>) -> Result<(), E
     Ok(())
 }
 
-/// Reads a decimal as raw bits if it is exact.
-fn fixed_raw(text: &str, fraction_bits: u32) -> Option<i128> {
+/// Reads a decimal as sign and raw bits, if it is exact.
+fn fixed_raw(text: &str, fraction_bits: u32) -> Option<(bool, u128)> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let whole: u128 = whole.parse().ok()?;
-    if fraction_bits == 0 || fraction_bits > 124 {
-        let raw = i128::try_from(whole).ok()?;
-        return fraction.bytes().all(|digit| digit == b'0').then_some(if negative { -raw } else { raw });
-    }
+    let mut raw: u128 = whole.parse().ok()?;
     // Binary digits from decimal ones: double the decimal fraction, take what passes the point.
     let mut decimal: Vec<u8> =
         fraction.bytes().map(|digit| digit.is_ascii_digit().then(|| digit - b'0')).collect::<Option<_>>()?;
-    let mut raw: u128 = 0;
     for _ in 0..fraction_bits {
         let mut carry = 0;
         for digit in decimal.iter_mut().rev() {
             let doubled = *digit * 2 + carry;
             (*digit, carry) = (doubled % 10, doubled / 10);
         }
-        raw = raw << 1 | u128::from(carry);
+        raw = raw.checked_mul(2)?.checked_add(u128::from(carry))?;
     }
-    if decimal.iter().any(|digit| *digit != 0) {
-        return None;
-    }
-    let magnitude = i128::try_from(whole.checked_mul(1 << fraction_bits)?.checked_add(raw)?).ok()?;
-    Some(if negative { -magnitude } else { magnitude })
+    decimal.iter().all(|digit| *digit == 0).then_some((negative, raw))
 }

@@ -1,0 +1,221 @@
+//! Types of every kind, and random values of them.
+#![allow(dead_code, unreachable_pub, missing_docs, reason = "each test crate uses a part of what they share")]
+#![allow(clippy::disallowed_types, reason = "hash containers must have a canonical form, too")]
+
+use bevy_replay_tape::Canonical;
+use core::time::Duration;
+use proptest::collection::{self, btree_map, btree_set, hash_map, hash_set, vec_deque};
+use proptest::option;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+
+#[derive(Canonical, Debug, Clone, PartialEq)]
+#[canonical(crate = bevy_replay_tape)]
+pub struct Unit;
+
+#[derive(Canonical, Debug, Clone, PartialEq)]
+#[canonical(crate = bevy_replay_tape)]
+pub struct Empty {}
+
+#[derive(Canonical, Debug, Clone, PartialEq)]
+#[canonical(crate = bevy_replay_tape)]
+pub struct Single(pub i64);
+
+#[derive(Canonical, Debug, Clone, PartialEq)]
+#[canonical(crate = bevy_replay_tape)]
+pub struct Pair(pub u8, pub String);
+
+/// Variants of every kind, some named as RON names other things.
+#[derive(Canonical, Debug, Clone, PartialEq)]
+#[canonical(crate = bevy_replay_tape)]
+pub enum Action {
+    Wait,
+    Walk(i32),
+    Swap(Pair, (u8,)),
+    Cast {
+        spell: String,
+        at: [Float; 2],
+        target: Option<Option<u16>>,
+    },
+    Braces {},
+    Parentheses(),
+    None,
+    Some,
+    NaN(u8, u8),
+    #[canonical(name = "Some2")]
+    Other(Box<Action>),
+    #[canonical(name = "true")]
+    True {
+        inf: bool,
+    },
+}
+
+/// A float by its bits, so that random values hold all of them.
+#[derive(Canonical, Clone, Copy)]
+#[canonical(crate = bevy_replay_tape)]
+pub struct Float(pub f64);
+
+impl core::fmt::Debug for Float {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{:?} = {:#x}", self.0, self.0.to_bits())
+    }
+}
+
+/// Equal if they are the same state: all NaN are one.
+impl PartialEq for Float {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.to_bits() == other.0.to_bits() || self.0.is_nan() && other.0.is_nan()
+    }
+}
+
+#[derive(Canonical, Debug, Clone, PartialEq)]
+#[canonical(crate = bevy_replay_tape)]
+pub struct Numbers {
+    pub a: (u8, u16, u32, u64, u128),
+    pub b: (i8, i16, i32, i64, i128),
+    pub c: (usize, isize),
+    pub d: Float,
+    pub e: bool,
+    pub f: char,
+    pub g: Duration,
+}
+
+#[derive(Canonical, Debug, Clone, PartialEq)]
+#[canonical(crate = bevy_replay_tape)]
+pub struct Containers {
+    pub list: Vec<Action>,
+    pub queue: VecDeque<u16>,
+    pub units: Vec<Unit>,
+    pub boxes: Vec<Box<()>>,
+    pub array: [Option<Empty>; 3],
+    pub map: BTreeMap<i32, String>,
+    pub names: HashMap<String, Float>,
+    pub set: BTreeSet<Option<char>>,
+    pub marks: HashSet<(i8, bool)>,
+    pub nested: BTreeMap<String, BTreeMap<u8, BTreeSet<i64>>>,
+}
+
+#[derive(Canonical, Debug, Clone, PartialEq)]
+#[canonical(crate = bevy_replay_tape)]
+pub struct Rich {
+    pub numbers: Numbers,
+    pub containers: Containers,
+    pub action: Action,
+    pub single: Single,
+    pub unit: Unit,
+    pub maybe: Option<Option<Box<Action>>>,
+    pub r#type: ((), (Single,), [u8; 0]),
+}
+
+/// Nested as deep as the bytes say; two levels each.
+#[derive(Canonical, Debug, Clone, PartialEq)]
+#[canonical(crate = bevy_replay_tape)]
+pub struct Nest(pub Vec<Nest>);
+
+/// Any bits, and more often than by chance those at the edges.
+pub fn float() -> impl Strategy<Value = f64> {
+    let edges = vec![0.0, -0.0, 1.5, f64::MIN, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::from_bits(1)];
+    prop_oneof![any::<u64>().prop_map(f64::from_bits), proptest::sample::select(edges)]
+}
+
+pub fn float32() -> impl Strategy<Value = f32> {
+    let edges = vec![0.0, -0.0, 1.5, f32::MIN, f32::MAX, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::from_bits(1)];
+    prop_oneof![any::<u32>().prop_map(f32::from_bits), proptest::sample::select(edges)]
+}
+
+pub fn character() -> impl Strategy<Value = char> {
+    let edges = vec!['\0', '\'', '"', '\\', '\n', '\r', '\t', '\u{7f}', '\u{301}', '\u{feff}', '\u{202e}', '😀'];
+    prop_oneof![any::<char>(), proptest::sample::select(edges)]
+}
+
+pub fn text() -> impl Strategy<Value = String> {
+    collection::vec(character(), 0..8).prop_map(String::from_iter)
+}
+
+pub fn action() -> impl Strategy<Value = Action> {
+    let leaf = prop_oneof![
+        Just(Action::Wait),
+        any::<i32>().prop_map(Action::Walk),
+        (any::<u8>(), text(), any::<u8>()).prop_map(|(a, b, c)| Action::Swap(Pair(a, b), (c,))),
+        (text(), float(), float(), any::<Option<Option<u16>>>()).prop_map(|(spell, x, y, target)| Action::Cast {
+            spell,
+            at: [Float(x), Float(y)],
+            target
+        }),
+        Just(Action::Braces {}),
+        Just(Action::Parentheses()),
+        Just(Action::None),
+        Just(Action::Some),
+        any::<(u8, u8)>().prop_map(|(a, b)| Action::NaN(a, b)),
+        any::<bool>().prop_map(|inf| Action::True { inf }),
+    ];
+    leaf.prop_recursive(3, 4, 1, |inner| inner.prop_map(|inner| Action::Other(Box::new(inner))))
+}
+
+/// Integers, and more often than by chance the smallest and the largest.
+fn edges<T: Arbitrary + Clone + 'static>(min: T, max: T) -> impl Strategy<Value = T> {
+    prop_oneof![2 => any::<T>(), 1 => Just(min), 1 => Just(max)]
+}
+
+macro_rules! edges {
+    ($($t:ident),*) => { ($(edges($t::MIN, $t::MAX)),*) };
+}
+
+pub fn numbers() -> impl Strategy<Value = Numbers> {
+    (
+        edges!(u8, u16, u32, u64, u128),
+        edges!(i8, i16, i32, i64, i128),
+        edges!(usize, isize),
+        float(),
+        any::<bool>(),
+        character(),
+        any::<Duration>(),
+    )
+        .prop_map(|(a, b, c, d, e, f, g)| Numbers { a, b, c, d: Float(d), e, f, g })
+}
+
+pub fn containers() -> impl Strategy<Value = Containers> {
+    let few = 0..4_usize;
+    let lists = (
+        collection::vec(action(), few.clone()),
+        vec_deque(any::<u16>(), few.clone()),
+        collection::vec(Just(Unit), few.clone()),
+        collection::vec(Just(Box::new(())), few.clone()),
+        [option::of(Just(Empty {})), option::of(Just(Empty {})), option::of(Just(Empty {}))],
+    );
+    let inner = btree_map(any::<u8>(), btree_set(any::<i64>(), few.clone()), few.clone());
+    let maps = (
+        btree_map(any::<i32>(), text(), few.clone()),
+        hash_map(text(), float().prop_map(Float), few.clone()),
+        btree_set(option::of(character()), few.clone()),
+        hash_set(any::<(i8, bool)>(), few.clone()),
+        btree_map(text(), inner, few),
+    );
+    (lists, maps).prop_map(|((list, queue, units, boxes, array), (map, names, set, marks, nested))| Containers {
+        list,
+        queue,
+        units,
+        boxes,
+        array,
+        map,
+        names,
+        set,
+        marks,
+        nested,
+    })
+}
+
+pub fn rich() -> impl Strategy<Value = Rich> {
+    let maybe = option::of(option::of(action().prop_map(Box::new)));
+    (numbers(), containers(), action(), any::<i64>(), maybe, any::<i64>()).prop_map(
+        |(numbers, containers, action, single, maybe, other)| Rich {
+            numbers,
+            containers,
+            action,
+            single: Single(single),
+            unit: Unit,
+            maybe,
+            r#type: ((), (Single(other),), []),
+        },
+    )
+}
