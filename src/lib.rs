@@ -20,7 +20,7 @@ pub use deck::{
 };
 pub use headless::{Executor, Headless, Pacing, ReplayError, Run, TapeSource};
 pub use plugin::{ReplayPlugin, Seed};
-pub use state::{AuthoritativeTypes, Declared, SimId, StateError};
+pub use state::{AuthoritativeTypes, Declared, SimId, StateError, digest, image};
 pub use tick::{AmbiguousPair, AmbiguousPairs, ReplaySystems, SimTick, TickOrder};
 
 /// What most games need.

@@ -6,7 +6,7 @@ use crate::deck::{
     Deck, DeckError, DeckRefused, DeckState, Diverged, PlayOptions, RecordingEnded, ReplayFinished, Request,
 };
 use crate::plugin::ReplayPlugin;
-use crate::state::SimId;
+use crate::state::{SimId, StateError};
 use crate::state::capture::Capturer;
 use crate::state::registry::{Registry, unfiltered};
 use crate::tick::{AmbiguousPairs, SimTick, TickOrder};
@@ -30,6 +30,8 @@ pub(crate) struct Runtime {
     pub(crate) settings: ReplayPlugin,
     pub(crate) registry: Registry,
     pub(crate) capturer: Capturer,
+    /// Captures between the borders, so that the image of the last tick stays.
+    looker: Capturer,
     attached: bool,
     /// Tape input instead of live input.
     pub(crate) playback: Option<Playback>,
@@ -149,6 +151,15 @@ impl Runtime {
         self.attached = true;
         self.registry.freeze(world);
         self.capturer.attach(world, &self.registry);
+        self.looker.attach(world, &self.registry);
+    }
+
+    /// Captures the world as it is, for whoever asks.
+    pub(crate) fn look(&mut self, world: &mut World) -> Result<&Capturer, StateError> {
+        self.freeze(world);
+        let tick = world.resource::<SimTick>().0;
+        self.looker.capture(world, &mut self.registry, tick)?;
+        Ok(&self.looker)
     }
 
     /// Warns if the schedules of the tick do not follow the order that was asked for.

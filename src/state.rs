@@ -6,7 +6,10 @@ pub(crate) mod registry;
 mod roster;
 pub(crate) mod sim_id;
 
+use crate::runtime;
 use bevy_ecs::entity::Entity;
+use bevy_ecs::world::World;
+use bevy_replay_tape::Image;
 
 pub use registry::{AuthoritativeTypes, Declared};
 pub use sim_id::SimId;
@@ -28,4 +31,25 @@ pub enum StateError {
         /// The other.
         second: Entity,
     },
+}
+
+/// Returns the root digest of the authoritative state as it is now.
+///
+/// Inside a tick this is a state that no tape knows; between ticks it is the digest of the last tick,
+/// unless something was written since. Registering ends with the first call.
+///
+/// # Errors
+///
+/// [`StateError`] if two entities carry one sim id.
+pub fn digest(world: &mut World) -> Result<u64, StateError> {
+    runtime::with(world, |world, runtime| runtime.look(world).map(|capturer| capturer.digest.root))
+}
+
+/// Returns the authoritative state as it is now: every registered value of every simulated entity.
+///
+/// # Errors
+///
+/// [`StateError`] if two entities carry one sim id.
+pub fn image(world: &mut World) -> Result<Image, StateError> {
+    runtime::with(world, |world, runtime| runtime.look(world).map(|capturer| capturer.image.clone()))
 }

@@ -1,0 +1,132 @@
+//! The performance targets, as ratios against the physical limit in the same run.
+//!
+//! Run it: `cargo bench --bench targets`
+//!
+//! The limit is copying and hashing (XXH3-64) the same bytes, sim ids included, once. Each figure is the
+//! median of many runs. `SHORT` means that the target is missed.
+
+#![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+#![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
+use bevy_app::prelude::*;
+use bevy_ecs::prelude::*;
+use bevy_replay::{digest, prelude::*};
+use std::hint::black_box;
+use std::time::Instant;
+use xxhash_rust::xxh3::xxh3_64;
+
+#[derive(Component, Canonical, Clone, Copy)]
+struct Position([i64; 3]);
+#[derive(Component, Canonical, Clone, Copy)]
+struct Velocity([i64; 3]);
+#[derive(Component, Canonical, Clone, Copy)]
+struct Health(i32);
+#[derive(Component)]
+struct Red;
+#[derive(Component)]
+struct Blue;
+
+fn main() {
+    println!("{:<58} {:>8} {:>8}", "name", "value", "target");
+    let n = 100_000;
+    let limit = limit(n);
+    println!("limit for {n} entities: {:.0} us", limit * 1e6);
+    row("digest, 3 archetypes, all changed", median(41, &mut world(n, 3), move_all, look) / limit, 1.6);
+    row("digest, 1 archetype in table order, all changed", median(41, &mut world(n, 1), move_all, look) / limit, 1.0);
+    row("digest, 3 archetypes, 1 % changed", median(41, &mut world(n, 3), move_some, look) / limit, 1.1);
+    row("digest, 3 archetypes, 1 % despawned and spawned", median(41, &mut world(n, 3), churn, look) / limit, 4.0);
+    let ratios: Vec<f64> = [(1_000, 2001), (10_000, 201), (100_000, 41), (1_000_000, 11)]
+        .map(|(n, runs)| median(runs, &mut world(n, 3), move_all, look) / self::limit(n))
+        .to_vec();
+    println!("growth, 1 k / 10 k / 100 k / 1 M entities: {ratios:.2?}");
+    let middle = (ratios.iter().copied().fold(f64::MAX, f64::min) + ratios.iter().copied().fold(0.0, f64::max)) / 2.0;
+    let spread = ratios.iter().map(|ratio| (ratio / middle - 1.0).abs()).fold(0.0, f64::max);
+    row("growth 1 k to 1 M entities, ratio off its middle by", spread, 0.3);
+}
+
+fn row(name: &str, value: f64, target: f64) {
+    println!("{name:<58} {value:>8.2} {target:>8.2} {}", if value <= target { "ok" } else { "SHORT" });
+}
+
+/// Seconds the median run of `timed` takes; `prepare` runs before each and is not counted.
+fn median(runs: usize, world: &mut World, prepare: fn(&mut World), timed: fn(&mut World)) -> f64 {
+    let mut times: Vec<f64> = (0..runs + 2)
+        .map(|_| {
+            prepare(world);
+            let start = Instant::now();
+            timed(world);
+            start.elapsed().as_secs_f64()
+        })
+        .skip(2)
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[runs / 2]
+}
+
+fn limit(n: usize) -> f64 {
+    let bytes = n * (24 + 24 + 4 + 3 * 8);
+    let (source, mut target) = (vec![7_u8; bytes], vec![0_u8; bytes]);
+    let mut times: Vec<f64> = (0..101)
+        .map(|_| {
+            let start = Instant::now();
+            target.copy_from_slice(black_box(&source));
+            black_box(xxh3_64(&target));
+            start.elapsed().as_secs_f64()
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[50]
+}
+
+fn world(n: usize, archetypes: usize) -> World {
+    let mut app = App::new();
+    app.add_plugins((bevy_time::TimePlugin, ReplayPlugin::new("targets")));
+    app.register_authoritative::<(Position, Velocity, Health)>();
+    app.finish();
+    let mut world = core::mem::take(app.world_mut());
+    (0..n).for_each(|i| spawn(&mut world, i, archetypes));
+    world
+}
+
+fn spawn(world: &mut World, i: usize, archetypes: usize) {
+    let body = (Position([i as i64; 3]), Velocity([1; 3]), Health(100));
+    match i % archetypes {
+        0 => world.spawn(body),
+        1 => world.spawn((body, Red)),
+        _ => world.spawn((body, Blue)),
+    };
+}
+
+fn move_all(world: &mut World) {
+    let mut bodies = world.query::<(&mut Position, &mut Velocity, &mut Health)>();
+    for (mut position, mut velocity, mut health) in bodies.iter_mut(world) {
+        position.0[0] += velocity.0[0];
+        velocity.0[1] ^= 1;
+        health.0 ^= 1;
+    }
+}
+
+fn move_some(world: &mut World) {
+    let mut bodies = world.query::<(&SimId, &mut Position)>();
+    for (id, mut position) in bodies.iter_mut(world) {
+        if id.0 % 100 == 0 {
+            position.0[0] += 1;
+        }
+    }
+}
+
+fn churn(world: &mut World) {
+    let mut bodies = world.query::<(Entity, &SimId)>();
+    let all: Vec<(Entity, u64)> = bodies.iter(world).map(|(entity, id)| (entity, id.0)).collect();
+    let pick = |id: u64| id.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+    let newest = all.iter().map(|body| body.1).max().unwrap_or(0);
+    let gone: Vec<Entity> = all.iter().filter(|body| pick(body.1 ^ newest) % 100 == 0).map(|body| body.0).collect();
+    for (i, entity) in gone.into_iter().enumerate() {
+        world.despawn(entity);
+        spawn(world, i, 3);
+    }
+}
+
+fn look(world: &mut World) {
+    black_box(digest(world).expect("each entity has its own sim id"));
+}
