@@ -92,8 +92,8 @@ impl Plugin for ReplayPlugin {
         app.init_resource::<SimTick>().init_resource::<Deck>().init_resource::<Core>().insert_resource(Seed(self.seed));
         app.world_mut().resource_mut::<Core>().runtime().settings = self.clone();
         app.world_mut().get_resource_or_init::<crate::state::sim_id::SimIds>();
-        tick::order::install(app, self.order);
         tick::border::install(app);
+        tick::order::install(app, self.order);
     }
 
     fn finish(&self, app: &mut App) {

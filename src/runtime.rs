@@ -9,7 +9,7 @@ use crate::plugin::ReplayPlugin;
 use crate::state::{SimId, StateError};
 use crate::state::capture::Capturer;
 use crate::state::registry::{Registry, unfiltered};
-use crate::tick::{AmbiguousPairs, SimTick, TickOrder};
+use crate::tick::{AmbiguousPairs, SimTick, TickOrder, border};
 use bevy_ecs::name::Name;
 use bevy_ecs::prelude::*;
 use bevy_replay_tape::{EndReason, Header, HeaderDifference, Image, Mark, Report, Start, Tape, TypeSpec, Verdict};
@@ -82,6 +82,9 @@ pub(crate) fn begin_tick(world: &mut World) {
     with(world, |world, runtime| {
         runtime.freeze(world);
         let tick = world.resource::<SimTick>().0;
+        if tick == 0 {
+            border::apply_final_commands(world);
+        }
         if !world.resource::<Deck>().requests.is_empty() {
             let requests = core::mem::take(&mut world.resource_mut::<Deck>().requests);
             for request in requests {

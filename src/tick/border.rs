@@ -4,11 +4,12 @@
 //! would end up outside of them.
 
 use crate::runtime;
-use bevy_app::{App, FixedMain};
+use bevy_app::{App, FixedMain, FixedMainScheduleOrder};
 use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::graph::DiGraph;
 use bevy_ecs::schedule::{
-    FlattenedDependencies, NodeId, ScheduleBuildError, ScheduleBuildPass, ScheduleGraph, SystemKey, SystemSetKey,
+    ApplyDeferred, FlattenedDependencies, NodeId, ScheduleBuildError, ScheduleBuildPass, ScheduleGraph, SystemKey,
+    SystemSetKey,
 };
 use bevy_platform::hash::FixedHasher;
 use core::any::TypeId;
@@ -26,7 +27,7 @@ pub enum ReplaySystems {
 
 pub(crate) fn install(app: &mut App) {
     app.edit_schedule(FixedMain, |schedule| {
-        schedule.add_build_pass(Bracket);
+        schedule.add_build_pass(Bracket::default());
         schedule.add_systems((
             runtime::begin_tick.in_set(ReplaySystems::BeginTick).before(FixedMain::run_fixed_main),
             runtime::end_tick.in_set(ReplaySystems::EndTick).after(FixedMain::run_fixed_main),
@@ -34,9 +35,25 @@ pub(crate) fn install(app: &mut App) {
     });
 }
 
+/// Has all schedules of the tick apply their commands at their end, so that none are left over at the border.
+///
+/// This overrules `set_apply_final_deferred(false)`.
+pub(crate) fn apply_final_commands(world: &mut World) {
+    let labels = world.resource::<FixedMainScheduleOrder>().labels.clone();
+    let mut schedules = world.resource_mut::<Schedules>();
+    for label in labels {
+        if let Some(schedule) = schedules.get_mut(label) {
+            schedule.set_apply_final_deferred(true);
+        }
+    }
+}
+
 /// Orders `begin_tick` before and `end_tick` after every other system of the schedule.
-#[derive(Debug)]
-struct Bracket;
+#[derive(Debug, Default)]
+struct Bracket {
+    /// Applies the commands of systems in `FixedMain` before `end_tick`; there only if one has commands.
+    flush: Option<SystemKey>,
+}
 
 fn type_of<M>(system: impl IntoSystem<(), (), M>) -> TypeId {
     system.system_type_id()
@@ -74,13 +91,20 @@ impl ScheduleBuildPass for Bracket {
         let (Some(begin), Some(end)) = (find(type_of(runtime::begin_tick)), find(type_of(runtime::end_tick))) else {
             return Ok(());
         };
-        for &key in &nodes {
-            if key != begin {
-                dependencies.add_edge(begin, key);
-            }
-            if key != end && key != begin {
-                dependencies.add_edge(key, end);
-            }
+        let has_deferred = |key: &SystemKey| graph.systems.get(*key).is_some_and(|node| node.system().has_deferred());
+        let flush = nodes.iter().any(has_deferred).then(|| {
+            let systems = &mut graph.systems;
+            *self
+                .flush
+                .get_or_insert_with(|| systems.insert(Box::new(IntoSystem::into_system(ApplyDeferred)), Vec::new()))
+        });
+        dependencies.add_edge(begin, end);
+        for &key in nodes.iter().filter(|key| ![begin, end].contains(key)) {
+            dependencies.add_edge(begin, key);
+            dependencies.add_edge(key, flush.unwrap_or(end));
+        }
+        if let Some(flush) = flush {
+            dependencies.add_edge(flush, end);
         }
         Ok(())
     }

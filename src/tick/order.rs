@@ -2,7 +2,8 @@
 
 use super::border::SystemKeys;
 use bevy_app::{
-    App, FixedFirst, FixedLast, FixedPostUpdate, FixedPreUpdate, FixedUpdate, PostStartup, PreStartup, Startup,
+    App, FixedFirst, FixedLast, FixedMain, FixedPostUpdate, FixedPreUpdate, FixedUpdate, PostStartup, PreStartup,
+    Startup,
 };
 use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::graph::{DiGraph, Direction};
@@ -66,8 +67,10 @@ pub(crate) fn install_on(app: &mut App, label: InternedScheduleLabel, order: Tic
 }
 
 pub(crate) fn install(app: &mut App, order: TickOrder) {
-    // Startup is here for the first sim ids, which follow the order in which commands are applied.
+    // Startup is here for the first sim ids, which follow the order in which commands are applied,
+    // `FixedMain` for systems that were put straight into it; its border was fixed by an earlier pass.
     let labels = [
+        FixedMain.intern(),
         PreStartup.intern(),
         Startup.intern(),
         PostStartup.intern(),
