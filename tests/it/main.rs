@@ -1,6 +1,9 @@
 //! One module per behaviour.
 
+mod border;
 mod changed_digests;
 mod equal_digests;
+mod executors;
 mod game;
 mod roles;
+mod tick_order;
