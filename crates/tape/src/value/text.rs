@@ -1,9 +1,10 @@
 //! Values from RON text, guided by their schema.
 
-use crate::canonical::{DEPTH_MAX, DecodeError, NO_ENTITY};
+use crate::canonical::{Canonical, DEPTH_MAX, DecodeError, NO_ENTITY, decode_from_slice, encode_to_vec};
 use crate::schema::{Field, Schema, Shape, ShapeId, is_tuple};
 use core::fmt;
 use core::marker::PhantomData;
+use core::time::Duration;
 use serde::de::{DeserializeSeed, EnumAccess, Error, IgnoredAny, MapAccess, SeqAccess, VariantAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
@@ -151,12 +152,9 @@ impl Seed<'_> {
             let index = fields.iter().position(|field| field.name == name.0);
             let index = index.ok_or_else(|| A::Error::custom(format!("no field `{}` (known: {})", name.0, known())))?;
             let mut part = Vec::new();
-            input.next_value_seed(Seed {
-                schema: self.schema,
-                id: fields[index].shape,
-                depth: self.depth + 1,
-                out: &mut part,
-            })?;
+            let seed =
+                Seed { schema: self.schema, id: fields[index].shape, depth: self.depth + 1, out: &mut part };
+            input.next_value_seed(seed).map_err(|error| within(&name.0, &error))?;
             if parts[index].replace(part).is_some() {
                 return Err(A::Error::custom(format!("field `{}` stands twice", name.0)));
             }
@@ -167,6 +165,11 @@ impl Seed<'_> {
         }
         Ok(())
     }
+}
+
+/// Adds the field or variant in which an error was found: `position: x: 300 is out of the range of i8`.
+fn within<E: Error>(name: &str, error: &E) -> E {
+    E::custom(format_args!("{name}: {error}"))
 }
 
 /// Returns whether a field or variant of this name can be read back from text.
@@ -263,7 +266,9 @@ impl<'de> Visitor<'de> for Seed<'_> {
                 let missing = || A::Error::custom("seconds and nanoseconds expected");
                 let seconds: u64 = input.next_element()?.ok_or_else(missing)?;
                 let nanos: u32 = input.next_element()?.ok_or_else(missing)?;
-                put(self, &(seconds, nanos))
+                let bytes = encode_to_vec(&(seconds, nanos));
+                let duration: Duration = decode_from_slice(&bytes).map_err(A::Error::custom)?;
+                put(self, &duration)
             }
             Shape::List { item } => {
                 let at = self.out.len();
@@ -322,11 +327,12 @@ impl<'de> Visitor<'de> for Seed<'_> {
             variant.ok_or_else(|| A::Error::custom(format!("no variant `{}` (known: {})", name.0, known())))?;
         self.out.extend_from_slice(&variant.tag.to_le_bytes());
         let fields = &variant.fields;
-        match fields.as_slice() {
+        let read = match fields.as_slice() {
             [] => access.unit_variant(),
             fields if is_tuple(fields) => access.tuple_variant(fields.len(), FieldsOf { seed: self, fields }),
             fields => access.struct_variant(&[], FieldsOf { seed: self, fields }),
-        }
+        };
+        read.map_err(|error| within(&name.0, &error))
     }
 }
 
@@ -356,8 +362,8 @@ fn shapes(fields: &[Field]) -> impl Iterator<Item = ShapeId> {
     fields.iter().map(|field| field.shape)
 }
 
-fn put<E: Error>(seed: Seed<'_>, value: &impl crate::canonical::Canonical) -> Result<(), E> {
-    seed.out.extend_from_slice(&crate::canonical::encode_to_vec(value));
+fn put<E: Error>(seed: Seed<'_>, value: &impl Canonical) -> Result<(), E> {
+    seed.out.extend_from_slice(&encode_to_vec(value));
     Ok(())
 }
 
