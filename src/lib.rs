@@ -1,4 +1,115 @@
-//! Deterministic record and replay for Bevy games.
+//! Deterministic record and replay for Bevy games, and reports that name the tick, the entity and the
+//! field where two runs part.
+//!
+//! It is for games that need a bug to happen again, golden replays in CI, lockstep and rollback netcode
+//! that must not drift, and servers that verify uploaded runs. It is not a video recorder, and it does
+//! not make a game deterministic: it finds what is not.
+//!
+//! # Quick start
+//!
+//! ```
+#![doc = include_str!("../examples/minimal.rs")]
+//! ```
+//!
+//! # What your game must do
+//!
+//! 1. Run gameplay in `FixedUpdate` and its neighbours.
+//! 2. Put what reaches it from outside into a resource that derives [`TickInput`], write it *between*
+//!    ticks (in `PreUpdate`, `Update` or `RunFixedMainLoop`), and call
+//!    [`record_input`](ReplayAppExt::record_input).
+//! 3. Derive [`Canonical`](trait@Canonical) for the components and resources that can change future
+//!    gameplay, and call [`register_authoritative`](ReplayAppExt::register_authoritative) and
+//!    [`register_authoritative_resource`](ReplayAppExt::register_authoritative_resource).
+//! 4. Keep everything else out of the tick: no wall clock, no global random numbers, no hash-map order,
+//!    no state in `Local`s.
+//!
+//! # Concepts
+//!
+//! **Tick.** One run of Bevy's `FixedMain`; [`SimTick`] counts them. Its border is held outermost
+//! whatever other plugins add ([`ReplaySystems`]). A report names the 0-based tick whose run made the
+//! difference.
+//!
+//! **Input.** A tick sees a recorded input as it stood at its beginning. While a tape is played the
+//! tape's value replaces it, and live writers are ignored. Fields marked `#[once]` are seen by exactly
+//! one tick.
+//!
+//! **Authoritative state.** What can change future gameplay. Each value has one encoding in bytes, the
+//! same on every machine. Fields that cannot change the game are marked
+//! `#[canonical(observation)]` (traces, statistics), `#[canonical(presentation)]` (interpolation,
+//! effects) or `#[canonical(derived)]` (caches, rebuilt before they are read) and never count.
+//!
+//! **Sim id.** [`SimId`] is what identifies an entity in a tape and in a report. Registered components
+//! bring one; cameras, effects and debug entities have none and cannot change a digest.
+//!
+//! **Image and digest.** An [`Image`] is the encoded state after a tick, a digest is its hash. Reports,
+//! tapes and comparisons are functions of images.
+//!
+//! **Order.** Where a game leaves the order of conflicting systems open, they run in the order in which
+//! they were added, on every executor: [`TickOrder`]. [`AmbiguousPairs`] lists them.
+//!
+//! **Tape.** A [`Tape`] is a value: header, initial state, inputs, digests. It has a text form.
+//!
+//! # Plugins
+//!
+//! | plugin | feature | runs in | does |
+//! |---|---|---|---|
+//! | [`ReplayPlugin`] | always | `FixedMain` | border, sim ids, order of systems, [`Deck`] |
+//!
+//! # Recording, replaying, comparing
+//!
+//! In a running game the [`Deck`] records and plays; it begins at the first tick. In tests [`Headless`]
+//! runs an app without a window: [`inputs`](Headless::inputs) and [`run`](Headless::run) record,
+//! [`verify`](Headless::verify) plays a tape and compares digests,
+//! [`replay_inputs`](Headless::replay_inputs) plays its inputs only,
+//! [`compare`](Headless::compare) reports differences and never refuses rules, and
+//! [`compare_with`](Headless::compare_with) runs two apps side by side.
+//!
+//! ```
+//! # use bevy_app::prelude::*; use bevy_ecs::prelude::*; use bevy_replay::prelude::*;
+//! # #[derive(Resource, Default, Clone, TickInput)] struct Steer { x: i8 }
+//! # #[derive(Component, Canonical)] struct Hero { x: i32 }
+//! # fn game_with(speed: i32) -> impl Fn(&mut App) + Send + Sync + 'static { move |app: &mut App| {
+//! #     app.add_plugins(ReplayPlugin::new("my_game")).record_input::<Steer>().register_authoritative::<Hero>();
+//! #     app.add_systems(Startup, |mut commands: Commands| { commands.spawn(Hero { x: 0 }); });
+//! #     app.add_systems(FixedUpdate, move |steer: Res<Steer>, mut hero: Single<&mut Hero>| hero.x += speed * i32::from(steer.x));
+//! # } }
+//! let recorded = Headless::new(game_with(2)).inputs([0, 0, 1].map(|x| Steer { x })).run()?;
+//! let report = Headless::new(game_with(2)).compare_with(Headless::new(game_with(3)), recorded.tape())?;
+//! assert_eq!(
+//!     report.divergence.ok_or("they differ")?.to_string(),
+//!     "diverged at tick 2 (0.03 s): sim:0 Hero.x expected 2 got 3",
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! How much a report can say depends on what the tape holds: [`Detail`].
+//!
+//! # Guarantees and limits
+//!
+//! - A tape replays to the same digests at any number of ticks per frame, at any frame rate, on one
+//!   thread or many, in debug and release builds.
+//! - Nothing has a tolerance. A digest is a function of the state alone: every registered value is read.
+//! - Recording and playing begin at the first tick of an app; starting in the middle is not possible yet.
+//! - Recorded inputs are resources; raw devices, messages and components are not recorded yet.
+//! - Floats: `+ - * /` and `sqrt` are the same everywhere, `sin`, `powf` and the like are not.
+//! - 32-bit and wasm32 targets compile; they are untested.
+//!
+//! # Feature flags
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `glam`, `fixed` | canonical encodings of glam's and the `fixed` crate's types |
+//! | `diagnostics` | names of systems and components in reports |
+//! | `multi_threaded` | Bevy's multi-threaded executor, where the app uses it |
+//!
+//! # Troubleshooting
+//!
+//! - *The tape is refused*: the message names the item and both values. Raise `rules` only when old
+//!   tapes should stop being valid; play a bug's tape with `replay_inputs`.
+//! - *It diverges at the first tick*: the initial states differ; the report lists fields. Is the level
+//!   built from [`Seed`]?
+//! - *It diverges only with several threads*: is [`TickOrder::Fixed`] on, and are the game's own
+//!   schedules inside the tick named with [`tick_schedule`](ReplayAppExt::tick_schedule)?
 
 extern crate self as bevy_replay;
 
