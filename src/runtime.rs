@@ -207,6 +207,9 @@ impl Runtime {
                 _ => matches!(row.field.as_str(), "game" | "timestep"),
             });
         }
+        if options.keep_clock {
+            refused.retain(|row| row.field != "timestep");
+        }
         refused
     }
 
