@@ -5,5 +5,6 @@ mod changed_digests;
 mod equal_digests;
 mod executors;
 mod game;
+mod refusals;
 mod roles;
 mod tick_order;
