@@ -5,10 +5,11 @@ use crate::deck::recorder::Recorder;
 use crate::deck::{
     Deck, DeckError, DeckRefused, DeckState, Diverged, PlayOptions, RecordingEnded, ReplayFinished, Request,
 };
+use crate::input::From;
 use crate::plugin::ReplayPlugin;
-use crate::state::{SimId, StateError};
 use crate::state::capture::Capturer;
 use crate::state::registry::{Registry, unfiltered};
+use crate::state::{SimId, StateError};
 use crate::tick::{AmbiguousPairs, SimTick, TickOrder, border};
 use bevy_ecs::name::Name;
 use bevy_ecs::prelude::*;
@@ -43,6 +44,8 @@ pub(crate) struct Runtime {
     pub(crate) initial: Option<Image>,
     /// Whether the running replay was forced.
     forced: bool,
+    /// What the tick sees of the input at hand.
+    seen: Vec<u8>,
     events: Vec<Told>,
 }
 
@@ -93,14 +96,15 @@ pub(crate) fn begin_tick(world: &mut World) {
                 }
             }
         }
-        if let Some(playback) = &mut runtime.playback
-            && let Err(error) = playback.begin_tick(world, &runtime.registry, tick)
-        {
-            runtime.end_playback(world);
-            runtime.refuse(world, error);
+        if let Some(playback) = &mut runtime.playback {
+            playback.begin_tick(world, tick);
         }
         if let Some(recorder) = &mut runtime.recorder {
-            recorder.begin_tick(world, &runtime.registry, tick, timestep_ns(world));
+            recorder.begin_tick(tick, timestep_ns(world));
+        }
+        if let Err(error) = runtime.let_inputs_in(world, tick) {
+            runtime.end_playback(world);
+            runtime.refuse(world, error);
         }
     });
 }
@@ -113,8 +117,8 @@ pub(crate) fn end_tick(world: &mut World) {
         if tick == 0 {
             runtime.check_order(world);
         }
-        for source in &runtime.registry.tracks {
-            source.consume(world);
+        for source in &mut runtime.registry.tracks {
+            source.end(world);
         }
         if runtime.recorder.is_some() || runtime.verifier.is_some() || runtime.observing {
             match runtime.capturer.capture(world, &mut runtime.registry, tick + 1) {
@@ -277,6 +281,23 @@ impl Runtime {
         Ok(self.capturer.image.clone())
     }
 
+    /// Shows the tick its inputs, live or the tape's, and records them.
+    fn let_inputs_in(&mut self, world: &mut World, tick: u64) -> Result<(), DeckError> {
+        let Self { registry, playback, recorder, seen, .. } = self;
+        for (index, source) in registry.tracks.iter_mut().enumerate() {
+            let name = &source.spec().name;
+            let from = playback.as_ref().map_or(From::Live, |playback| playback.input(name, tick));
+            seen.clear();
+            if let Err(error) = source.begin(world, from, seen) {
+                return Err(DeckError::BadInput { name: source.spec().name.clone(), tick, error });
+            }
+            if let Some(recorder) = recorder {
+                recorder.input(index, tick, seen);
+            }
+        }
+        Ok(())
+    }
+
     /// Hands the captured state to whoever wants it.
     fn take_state(&mut self, world: &mut World, tick: u64) {
         let Capturer { image, digest, before, .. } = &self.capturer;
@@ -333,7 +354,7 @@ impl Runtime {
     /// Ends a replay: complete, or cut short.
     pub(crate) fn end_playback(&mut self, world: &mut World) {
         let Some(playback) = self.playback.take() else { return };
-        playback.finish(world, &self.registry);
+        playback.finish(world, &mut self.registry);
         world.resource_mut::<Deck>().state = DeckState::Idle;
         let Some(verifier) = self.verifier.take() else { return };
         let ticks =

@@ -1,6 +1,6 @@
 //! Plays a tape: its inputs replace the live ones, its clock replaces the app's, its digests are compared.
 
-use super::DeckError;
+use crate::input::From;
 use crate::state::registry::Registry;
 use crate::tick::clock;
 use bevy_ecs::prelude::*;
@@ -15,44 +15,34 @@ pub(crate) struct Playback {
     own_clock: Option<Time<Fixed>>,
     /// Elapsed time at the end of the tick that was played last.
     elapsed: Duration,
-    scratch: Vec<u8>,
 }
 
 impl Playback {
     pub(crate) fn new(world: &World, tape: Arc<Tape>, keep_clock: bool) -> Self {
         let own_clock = (!keep_clock).then(|| *world.resource::<Time<Fixed>>());
         let elapsed = Duration::from_nanos(tape.header.elapsed_ns);
-        Self { tape, own_clock, elapsed, scratch: Vec::new() }
+        Self { tape, own_clock, elapsed }
     }
 
-    /// Puts the tape's input and clock in place of the app's.
-    pub(crate) fn begin_tick(&mut self, world: &mut World, registry: &Registry, tick: u64) -> Result<(), DeckError> {
+    /// Puts the tape's clock in place of the app's.
+    pub(crate) fn begin_tick(&mut self, world: &mut World, tick: u64) {
         if self.own_clock.is_some() {
             let timestep = Duration::from_nanos(self.tape.timestep_ns(tick));
             self.elapsed += timestep;
             clock::set(world, timestep, self.elapsed);
         }
-        for source in &registry.tracks {
-            let name = &source.spec().name;
-            let Some(recorded) = self.tape.track(name).and_then(|track| track.changes.at(tick)) else {
-                source.reset(world);
-                continue;
-            };
-            self.scratch.clear();
-            source.read(world, &mut self.scratch);
-            source.replace(world, recorded, &self.scratch).map_err(|error| DeckError::BadInput {
-                name: name.clone(),
-                tick,
-                error,
-            })?;
-        }
-        Ok(())
+    }
+
+    /// What the tape has for a type at a tick.
+    pub(crate) fn input(&self, name: &str, tick: u64) -> From<'_> {
+        let recorded = self.tape.track(name).and_then(|track| track.changes.at(tick));
+        recorded.map_or(From::Nothing, From::Tape)
     }
 
     /// Releases everything held and gives the app its own clock back.
-    pub(crate) fn finish(&self, world: &mut World, registry: &Registry) {
-        for source in &registry.tracks {
-            source.reset(world);
+    pub(crate) fn finish(&self, world: &mut World, registry: &mut Registry) {
+        for source in &mut registry.tracks {
+            source.release(world);
         }
         if let Some(own) = self.own_clock {
             clock::put_back(world, own);

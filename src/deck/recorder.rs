@@ -1,7 +1,5 @@
 //! Writes a tape while the game runs.
 
-use crate::state::registry::Registry;
-use bevy_ecs::prelude::*;
 use bevy_replay_tape::{ClockChange, Digest, EndReason, Header, Image, Tape, Track};
 
 /// How much a tape says of the state.
@@ -44,7 +42,6 @@ pub(crate) struct Recorder {
     detail: Detail,
     limits: RecorderLimits,
     timestep_ns: u64,
-    scratch: Vec<u8>,
     size_bytes: u64,
 }
 
@@ -60,7 +57,7 @@ impl Recorder {
         tape.digests.roots.reserve_exact(usize::try_from(reserved).unwrap_or_default());
         let size_bytes = initial.size_bytes() as u64;
         tape.initial = Some(initial);
-        Self { tape, detail, limits, timestep_ns, scratch: Vec::new(), size_bytes }
+        Self { tape, detail, limits, timestep_ns, size_bytes }
     }
 
     pub(crate) fn keeps_values(&self) -> bool {
@@ -71,18 +68,18 @@ impl Recorder {
         self.size_bytes
     }
 
-    /// Copies what the tick is about to see.
-    pub(crate) fn begin_tick(&mut self, world: &World, registry: &Registry, tick: u64, timestep_ns: u64) {
+    /// Writes down how long the tick is, where that has changed.
+    pub(crate) fn begin_tick(&mut self, tick: u64, timestep_ns: u64) {
         if timestep_ns != self.timestep_ns {
             self.timestep_ns = timestep_ns;
             self.tape.clock.push(ClockChange { tick, timestep_ns });
         }
-        for (source, track) in registry.tracks.iter().zip(&mut self.tape.tracks) {
-            self.scratch.clear();
-            source.read(world, &mut self.scratch);
-            if track.changes.record(tick, &self.scratch) {
-                self.size_bytes += self.scratch.len() as u64 + 16;
-            }
+    }
+
+    /// Copies what the tick sees of an input, where that has changed.
+    pub(crate) fn input(&mut self, track: usize, tick: u64, seen: &[u8]) {
+        if self.tape.tracks[track].changes.record(tick, seen) {
+            self.size_bytes += seen.len() as u64 + 16;
         }
     }
 

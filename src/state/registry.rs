@@ -165,5 +165,8 @@ impl Registry {
         for lane in &mut self.lanes {
             lane.attach(world);
         }
+        for track in &mut self.tracks {
+            track.attach(world);
+        }
     }
 }
