@@ -202,7 +202,7 @@ impl Sink for SlotSink<'_> {
 #[non_exhaustive]
 pub enum DecodeError {
     /// The bytes end inside the value.
-    #[error("the value ends {missing} bytes early")]
+    #[error("the value ends early (bytes missing: {missing})")]
     Truncated {
         /// How many more bytes were needed.
         missing: usize,
@@ -216,7 +216,7 @@ pub enum DecodeError {
         available: usize,
     },
     /// Bytes are left over after the value.
-    #[error("{extra} bytes are left over after the value")]
+    #[error("the value ends before its bytes do (left over: {extra})")]
     LeftOver {
         /// How many bytes follow.
         extra: usize,

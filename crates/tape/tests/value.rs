@@ -113,7 +113,9 @@ fn values_read_like_ron() -> Result<(), DecodeError> {
 
 #[test]
 fn text_may_be_written_in_other_ways() -> Result<(), ValueTextError> {
-    let same = |text: &str, value: &Numbers| Ok::<bool, ValueTextError>(encode_text(&Numbers::schema(), text)? == encode_to_vec(value));
+    let same = |text: &str, value: &Numbers| {
+        Ok::<bool, ValueTextError>(encode_text(&Numbers::schema(), text)? == encode_to_vec(value))
+    };
     let value = Numbers {
         a: (1, 2, 3, 4, 5),
         b: (-1, -2, -3, -4, -5),
@@ -123,8 +125,14 @@ fn text_may_be_written_in_other_ways() -> Result<(), ValueTextError> {
         f: 'x',
         g: Duration::new(1, 2),
     };
-    assert!(same("(g: (1, 2), f: 'x', e: true, d: (2), c: (6, -6), b: (-1, -2, -3, -4, -5), a: (1, 2, 3, 4, 5,),)", &value)?);
-    assert!(same("(a: (0x1, 0b10, 0o3, 4, 5), b: (-1, -2, -3, -4, -5), c: (6, -6), d: (2.), e: true, f: '\\u{78}', g: (1, 2))", &value)?);
+    assert!(same(
+        "(g: (1, 2), f: 'x', e: true, d: (2), c: (6, -6), b: (-1, -2, -3, -4, -5), a: (1, 2, 3, 4, 5,),)",
+        &value
+    )?);
+    assert!(same(
+        "(a: (0x1, 0b10, 0o3, 4, 5), b: (-1, -2, -3, -4, -5), c: (6, -6), d: (2.), e: true, f: '\\u{78}', g: (1, 2))",
+        &value
+    )?);
     let unsorted = encode_text(&BTreeMap::<u8, bool>::schema(), "{2: true, 1: false}")?;
     assert_eq!(unsorted, encode_to_vec(&BTreeMap::from([(1_u8, false), (2, true)])));
     assert_eq!(encode_text(&HashSet::<u8>::schema(), "[2, 1]")?, encode_to_vec(&HashSet::from([1_u8, 2])));
@@ -284,8 +292,7 @@ fn schemas_that_contain_themselves_without_end_are_refused_by_depth() -> Result<
 #[test]
 fn schemas_that_grow_without_bytes_are_refused_by_the_number_of_parts() -> Result<(), serde_json::Error> {
     // Each tuple holds the next one ten times: 10^40 parts, none of which takes a byte.
-    let levels: Vec<String> =
-        (1..=40).map(|next| format!(r#"{{"Tuple":{{"items":{:?}}}}}"#, vec![next; 10])).collect();
+    let levels: Vec<String> = (1..=40).map(|next| format!(r#"{{"Tuple":{{"items":{:?}}}}}"#, vec![next; 10])).collect();
     let schema = schema(&format!(r#"[{},{{"Tuple":{{"items":[]}}}}]"#, levels.join(",")))?;
     assert_eq!(schema.width(), Some(0));
     assert_eq!(Value::decode(&schema, &[]), Err(DecodeError::TooManyEmptyParts));
@@ -381,7 +388,10 @@ fn nan_inside_a_value_is_found() -> Result<(), DecodeError> {
     let value = BTreeMap::from([(1_u8, vec![Some(f64::NAN)])]);
     let read = Value::decode(&BTreeMap::<u8, Vec<Option<f64>>>::schema(), &encode_to_vec(&value))?;
     assert!(read.has_nan());
-    let none = decode_from_slice::<BTreeMap<u8, Vec<Option<f64>>>>(&encode_to_vec(&BTreeMap::from([(1_u8, vec![Some(1.0_f64)])])))?;
+    let none = decode_from_slice::<BTreeMap<u8, Vec<Option<f64>>>>(&encode_to_vec(&BTreeMap::from([(
+        1_u8,
+        vec![Some(1.0_f64)],
+    )])))?;
     assert!(!Value::decode(&BTreeMap::<u8, Vec<Option<f64>>>::schema(), &encode_to_vec(&none))?.has_nan());
     Ok(())
 }

@@ -48,25 +48,33 @@ pub struct LaneDelta {
 #[non_exhaustive]
 pub enum DeltaError {
     /// It names a lane or resource the image does not have.
-    #[error("the change at tick {tick} names type {index}, but there are only {count}")]
+    #[error("the change that leads to tick {tick} names type {index}, but there are only {count}")]
     UnknownType {
-        /// Tick of the delta.
+        /// Tick of the image it leads to.
         tick: u64,
         /// The index.
         index: u32,
         /// How many there are.
         count: usize,
     },
-    /// Its ids are not ascending.
-    #[error("the change at tick {tick} has ids out of order")]
+    /// Its ids are not ascending, or one is spawned that exists.
+    #[error("the change that leads to tick {tick} has ids out of order, or one stands twice")]
     UnsortedIds {
-        /// Tick of the delta.
+        /// Tick of the image it leads to.
         tick: u64,
     },
-    /// Its bytes are no values of the lane.
-    #[error("the change of {type_name} at tick {tick} cannot be read: {error}")]
+    /// It names an entity that does not exist then, or removes a component that an entity does not have.
+    #[error("the change that leads to tick {tick} names sim:{sim_id}, which is not there")]
+    UnknownEntity {
+        /// Tick of the image it leads to.
+        tick: u64,
+        /// The entity.
+        sim_id: u64,
+    },
+    /// Its bytes are no values of the type.
+    #[error("the change of {type_name} that leads to tick {tick} cannot be read: {error}")]
     BadValue {
-        /// Tick of the delta.
+        /// Tick of the image it leads to.
         tick: u64,
         /// The type.
         type_name: String,
@@ -125,6 +133,7 @@ impl Image {
     pub fn apply(&mut self, delta: &Delta) -> Result<(), DeltaError> {
         let tick = delta.tick;
         let unknown = |index: u32, count: usize| DeltaError::UnknownType { tick, index, count };
+        check_ids(&delta.despawned, &self.roster, tick)?;
         if !delta.spawned.is_empty() || !delta.despawned.is_empty() {
             let mut ids: Vec<u64> =
                 self.roster.iter().filter(|id| delta.despawned.binary_search(id).is_err()).copied().collect();
@@ -135,17 +144,38 @@ impl Image {
         let lane_count = self.lanes.len();
         for change in &delta.lanes {
             let lane = self.lanes.get_mut(change.lane as usize).ok_or_else(|| unknown(change.lane, lane_count))?;
+            check_ids(&change.removed, &lane.ids, tick)?;
+            check_ids(&change.changed, &self.roster, tick)?;
             apply_lane(lane, change, tick)?;
+        }
+        let has_despawned = |lane: &Lane| delta.despawned.iter().find(|id| lane.ids.row(**id).is_some()).copied();
+        if let Some(sim_id) = self.lanes.iter().find_map(has_despawned) {
+            return Err(DeltaError::UnknownEntity { tick, sim_id });
         }
         let resource_count = self.resources.len();
         for (index, bytes) in &delta.resources {
             let resource = self.resources.get_mut(*index as usize).ok_or_else(|| unknown(*index, resource_count))?;
+            let bad = |error| DeltaError::BadValue { tick, type_name: resource.name.to_string(), error };
+            if let Some(bytes) = bytes {
+                Value::decode(&resource.schema, bytes).map_err(bad)?;
+            }
             resource.present = bytes.is_some();
             resource.bytes.clear();
             resource.bytes.extend_from_slice(bytes.as_deref().unwrap_or_default());
         }
         self.tick = tick;
         Ok(())
+    }
+}
+
+/// Checks that ids ascend and are among those that exist.
+fn check_ids(ids: &[u64], known: &Ids, tick: u64) -> Result<(), DeltaError> {
+    if !ids.is_sorted_by(|a, b| a < b) {
+        return Err(DeltaError::UnsortedIds { tick });
+    }
+    match ids.iter().find(|id| known.row(**id).is_none()) {
+        Some(sim_id) => Err(DeltaError::UnknownEntity { tick, sim_id: *sim_id }),
+        None => Ok(()),
     }
 }
 
@@ -160,6 +190,15 @@ fn apply_lane(lane: &mut Lane, change: &LaneDelta, tick: u64) -> Result<(), Delt
     }
     if !rest.is_empty() {
         return Err(bad(crate::DecodeError::LeftOver { extra: rest.len() }));
+    }
+    // Most ticks change values of one size in place.
+    let in_place = |(id, bytes): &(u64, &[u8])| lane.get(*id).is_some_and(|old| old.len() == bytes.len());
+    if change.removed.is_empty() && values.iter().all(in_place) {
+        for (row, bytes) in values.iter().filter_map(|(id, bytes)| Some((lane.ids.row(*id)?, bytes))) {
+            let range = lane.rows.range(row..row + 1);
+            lane.rows.bytes[range].copy_from_slice(bytes);
+        }
+        return Ok(());
     }
     // Two ascending lists merged: the old rows that stay, and the new values.
     let mut rows = Rows::new(lane.rows.width());

@@ -4,7 +4,7 @@ use super::{Image, Lane};
 use crate::schema::Schema;
 use crate::value::Value;
 use core::fmt;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One difference between two images.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl fmt::Display for Side {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Value(value) => write!(f, "{value}"),
-            Self::Count(count) => write!(f, "{count} items"),
+            Self::Count(count) => write!(f, "{count} item{}", if *count == 1 { "" } else { "s" }),
             Self::Absent => f.write_str("absent"),
             Self::Present => f.write_str("present"),
             Self::Unreadable => f.write_str("unreadable bytes"),
@@ -60,7 +60,7 @@ impl Difference {
         }
     }
 
-    /// Returns how many representable floats lie between the two values, if both are floats.
+    /// Returns how many representable floats the two values are apart, if both are floats and none is NaN.
     ///
     /// For display only: nothing in this crate compares with a tolerance.
     #[must_use]
@@ -68,6 +68,7 @@ impl Difference {
         // Negative floats count downwards from zero, so that neighbours differ by one across it.
         let line = |bits: i64, min: i64| if bits < 0 { min.wrapping_sub(bits) } else { bits };
         match (&self.expected, &self.got) {
+            (Side::Value(a), Side::Value(b)) if a.has_nan() || b.has_nan() => None,
             (Side::Value(Value::F32(a)), Side::Value(Value::F32(b))) => {
                 let on_line = |bits: u32| line(i64::from(bits.cast_signed()), i64::from(i32::MIN));
                 Some(on_line(*a).abs_diff(on_line(*b)))
@@ -150,33 +151,49 @@ fn diff_values(found: &mut Vec<Difference>, row: &Difference, path: String, a: &
     if a == b {
         return;
     }
-    let mut leaf = |path: String, expected: Side, got: Side| {
-        found.push(Difference { path, expected, got, sim_id: row.sim_id, type_name: row.type_name.clone() });
+    let leaf = |path: String, expected: Side, got: Side| Difference {
+        path,
+        expected,
+        got,
+        sim_id: row.sim_id,
+        type_name: row.type_name.clone(),
     };
-    let same_kind = match (a, b) {
-        (Value::Enum(x, _), Value::Enum(y, _)) => x == y,
-        (Value::Option(x), Value::Option(y)) => x.is_some() && y.is_some(),
-        _ => core::mem::discriminant(a) == core::mem::discriminant(b),
-    };
-    let (inside_a, inside_b): (Vec<_>, Vec<_>) = (a.parts().collect(), b.parts().collect());
-    if !same_kind || inside_a.is_empty() || inside_b.is_empty() {
-        return leaf(path, Side::Value(a.clone()), Side::Value(b.clone()));
-    }
-    if inside_a.len() != inside_b.len() {
-        leaf(path.clone(), Side::Count(inside_a.len()), Side::Count(inside_b.len()));
-    }
-    for ((step, x), (step_b, y)) in inside_a.into_iter().zip(inside_b) {
-        if step == step_b {
-            diff_values(found, row, format!("{path}{step}"), x, y);
-        } else {
-            // Keys of a map: pairing what stands at the same place would blame the wrong key.
-            return found.push(Difference {
-                path: path.clone(),
-                expected: Side::Value(a.clone()),
-                got: Side::Value(b.clone()),
-                sim_id: row.sim_id,
-                type_name: row.type_name.clone(),
-            });
+    let (parts_a, parts_b): (Vec<_>, Vec<_>) = (a.parts().collect(), b.parts().collect());
+    let start = found.len();
+    match (a, b) {
+        (Value::List(x), Value::List(y)) if x.is_empty() || y.is_empty() => {}
+        (Value::List(_), Value::List(_))
+        | (Value::Tuple(_), Value::Tuple(_))
+        | (Value::Option(_), Value::Option(_)) => {
+            let (count_a, count_b) = (parts_a.len(), parts_b.len());
+            let pairs = parts_a.into_iter().zip(parts_b);
+            pairs.for_each(|((step, x), (_, y))| diff_values(found, row, format!("{path}{step}"), x, y));
+            if count_a != count_b && !matches!(a, Value::Option(_)) {
+                found.insert(start, leaf(path.clone(), Side::Count(count_a), Side::Count(count_b)));
+            }
         }
+        (Value::Enum(x, _), Value::Enum(y, _)) if x != y => {}
+        (Value::Struct(_), Value::Struct(_))
+        | (Value::Enum(..), Value::Enum(..))
+        | (Value::Map(_), Value::Map(_))
+        | (Value::Set(_), Value::Set(_)) => {
+            // What has a name or a key is compared with what has the same on the other side.
+            let keys_a: BTreeMap<&str, &Value> = parts_a.iter().map(|(step, value)| (&**step, *value)).collect();
+            let keys_b: BTreeMap<&str, &Value> = parts_b.iter().map(|(step, value)| (&**step, *value)).collect();
+            for (step, x) in &parts_a {
+                match keys_b.get(&**step) {
+                    Some(y) => diff_values(found, row, format!("{path}{step}"), x, y),
+                    None => found.push(leaf(format!("{path}{step}"), Side::Value((*x).clone()), Side::Absent)),
+                }
+            }
+            let only_b = parts_b.iter().filter(|(step, _)| !keys_a.contains_key(&**step));
+            found
+                .extend(only_b.map(|(step, y)| leaf(format!("{path}{step}"), Side::Absent, Side::Value((*y).clone()))));
+        }
+        _ => {}
+    }
+    // What has no parts to compare, or equal ones (a key that stands twice), differs as a whole.
+    if found.len() == start {
+        found.push(leaf(path, Side::Value(a.clone()), Side::Value(b.clone())));
     }
 }

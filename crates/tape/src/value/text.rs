@@ -152,8 +152,7 @@ impl Seed<'_> {
             let index = fields.iter().position(|field| field.name == name.0);
             let index = index.ok_or_else(|| A::Error::custom(format!("no field `{}` (known: {})", name.0, known())))?;
             let mut part = Vec::new();
-            let seed =
-                Seed { schema: self.schema, id: fields[index].shape, depth: self.depth + 1, out: &mut part };
+            let seed = Seed { schema: self.schema, id: fields[index].shape, depth: self.depth + 1, out: &mut part };
             input.next_value_seed(seed).map_err(|error| within(&name.0, &error))?;
             if parts[index].replace(part).is_some() {
                 return Err(A::Error::custom(format!("field `{}` stands twice", name.0)));

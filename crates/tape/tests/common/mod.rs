@@ -219,3 +219,131 @@ pub fn rich() -> impl Strategy<Value = Rich> {
         },
     )
 }
+
+/// A small world as a model of images: what exists, with any of four components, and two resources.
+pub mod world {
+    use super::*;
+    use bevy_replay_tape::{Ids, Image, Lane, ResourceState, encode_to_vec};
+    use std::sync::Arc;
+
+    #[derive(Canonical, Debug, Clone, PartialEq)]
+    #[canonical(crate = bevy_replay_tape)]
+    pub struct Body {
+        pub at: Place,
+        pub speed: f32,
+    }
+
+    #[derive(Canonical, Debug, Clone, PartialEq)]
+    #[canonical(crate = bevy_replay_tape)]
+    pub struct Place {
+        pub x: i32,
+        pub y: i32,
+    }
+
+    /// Rows of any width.
+    #[derive(Canonical, Debug, Clone, PartialEq)]
+    #[canonical(crate = bevy_replay_tape)]
+    pub struct Bag {
+        pub items: Vec<u16>,
+        pub owner: Option<u8>,
+        pub prices: BTreeMap<String, i8>,
+        pub seals: BTreeSet<u8>,
+    }
+
+    #[derive(Canonical, Debug, Clone, PartialEq)]
+    #[canonical(crate = bevy_replay_tape)]
+    pub enum Mood {
+        Calm,
+        Angry(u8),
+        Afraid { of: u64 },
+    }
+
+    /// Rows without bytes.
+    #[derive(Canonical, Debug, Clone, PartialEq)]
+    #[canonical(crate = bevy_replay_tape)]
+    pub struct Frozen;
+
+    #[derive(Debug, Clone, PartialEq, Default)]
+    pub struct Thing {
+        pub bag: Option<Bag>,
+        pub body: Option<Body>,
+        pub frozen: Option<Frozen>,
+        pub mood: Option<Mood>,
+    }
+
+    #[derive(Debug, Clone, PartialEq, Default)]
+    pub struct World {
+        pub tick: u64,
+        pub things: BTreeMap<u64, Thing>,
+        pub news: Option<Vec<String>>,
+        pub score: Option<u32>,
+    }
+
+    fn lane<'a, T: Canonical>(values: impl Iterator<Item = (u64, Option<&'a T>)>) -> Lane {
+        let mut lane = Lane::new(T::type_name(), T::schema().into());
+        let held: Vec<(u64, &T)> = values.filter_map(|(id, value)| Some((id, value?))).collect();
+        lane.ids = Arc::new(Ids::new(held.iter().map(|row| row.0).collect()).expect("keys of a map ascend"));
+        for (_, value) in held {
+            lane.rows.push(|out| out.extend(encode_to_vec(value)));
+        }
+        lane
+    }
+
+    fn resource<T: Canonical>(name: &str, value: Option<&T>) -> ResourceState {
+        let mut state = ResourceState::new(name, T::schema().into());
+        state.present = value.is_some();
+        state.bytes = value.map(encode_to_vec).unwrap_or_default();
+        state
+    }
+
+    impl World {
+        pub fn image(&self) -> Image {
+            let things = || self.things.iter().map(|(id, thing)| (*id, thing));
+            Image {
+                tick: self.tick,
+                roster: Arc::new(Ids::new(self.things.keys().copied().collect()).expect("keys of a map ascend")),
+                lanes: vec![
+                    lane(things().map(|(id, thing)| (id, thing.bag.as_ref()))),
+                    lane(things().map(|(id, thing)| (id, thing.body.as_ref()))),
+                    lane(things().map(|(id, thing)| (id, thing.frozen.as_ref()))),
+                    lane(things().map(|(id, thing)| (id, thing.mood.as_ref()))),
+                ],
+                resources: vec![resource("News", self.news.as_ref()), resource("Score", self.score.as_ref())],
+            }
+        }
+    }
+
+    pub fn body(x: i32, speed: f32) -> Body {
+        Body { at: Place { x, y: 0 }, speed }
+    }
+
+    pub fn bag() -> Bag {
+        Bag { items: Vec::new(), owner: None, prices: BTreeMap::new(), seals: BTreeSet::new() }
+    }
+
+    fn random_bag() -> impl Strategy<Value = Bag> {
+        let few = 0..3_usize;
+        let prices = btree_map("[a-c]", any::<i8>(), few.clone());
+        (collection::vec(0..3_u16, few.clone()), any::<Option<u8>>(), prices, btree_set(0..3_u8, few))
+            .prop_map(|(items, owner, prices, seals)| Bag { items, owner, prices, seals })
+    }
+
+    fn thing() -> impl Strategy<Value = Thing> {
+        let body = (0..3_i32, any::<i32>(), float32()).prop_map(|(x, y, speed)| Body { at: Place { x, y }, speed });
+        let mood = prop_oneof![
+            Just(Mood::Calm),
+            (0..3_u8).prop_map(Mood::Angry),
+            any::<u64>().prop_map(|of| Mood::Afraid { of }),
+        ];
+        (option::of(random_bag()), option::of(body), option::of(Just(Frozen)), option::of(mood))
+            .prop_map(|(bag, body, frozen, mood)| Thing { bag, body, frozen, mood })
+    }
+
+    /// Worlds with few ids, so that two of them have entities in common.
+    pub fn world() -> impl Strategy<Value = World> {
+        let id = prop_oneof![0..8_u64, Just(u64::MAX - 1)];
+        let news = option::of(collection::vec("[a-z\n]{0,3}", 0..3));
+        (0..3_u64, btree_map(id, thing(), 0..8), news, option::of(0..3_u32))
+            .prop_map(|(tick, things, news, score)| World { tick, things, news, score })
+    }
+}
