@@ -129,12 +129,11 @@ fn entities(world: &World) -> Vec<[i32; 4]> {
     rows.into_iter().map(|(_, position, velocity)| [position.x, position.y, velocity.x, velocity.y]).collect()
 }
 
-/// FNV-1a over tick, count and all values, as the original simulation computed it.
+/// FNV-1a over tick, count and all values, as the original simulation computed it: four bytes each.
 fn legacy_checksum(world: &World) -> u32 {
     let rows = entities(world);
-    let tick = world.resource::<SimTick>().0 as u32;
-    let words = [tick, rows.len() as u32].into_iter().chain(rows.into_iter().flatten().map(i32::cast_unsigned));
-    words
-        .flat_map(u32::to_le_bytes)
-        .fold(0x811C_9DC5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    let counts = [world.resource::<SimTick>().0, rows.len() as u64];
+    let values = rows.into_iter().flatten().map(|value| u64::from(value.cast_unsigned()));
+    let bytes = counts.into_iter().chain(values).flat_map(|word| word.to_le_bytes().into_iter().take(4));
+    bytes.fold(0x811C_9DC5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

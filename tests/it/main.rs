@@ -6,5 +6,6 @@ mod equal_digests;
 mod executors;
 mod game;
 mod refusals;
+mod registration;
 mod roles;
 mod tick_order;
