@@ -1,11 +1,14 @@
 //! How a game says what is recorded and what is authoritative.
 
+use crate::input::{ComponentTrack, LastMessages, MessageTrack, ResourceTrack};
 use crate::plugin::ReplayPlugin;
 use crate::runtime;
 use crate::state::registry::{AuthoritativeTypes, Registrar};
+use crate::state::{removals, sim_id};
 use crate::tick::{TickOrder, order};
 use bevy_app::App;
 use bevy_ecs::component::Mutable;
+use bevy_ecs::message::Message;
 use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::ScheduleLabel;
 use bevy_replay_tape::{Canonical, TickInput};
@@ -22,6 +25,34 @@ pub trait ReplayAppExt {
     ///
     /// If the type is recorded already, or after the app was finished or ran its first tick.
     fn record_input<T: Resource<Mutability = Mutable> + TickInput>(&mut self) -> &mut Self;
+
+    /// Records a component of simulated entities, entity by entity: split screen, input crates.
+    ///
+    /// Entities are found by their [`SimId`](crate::SimId); an entity that a tape knows nothing of gets the default.
+    ///
+    /// # Panics
+    ///
+    /// If the type is recorded already, or after the app was finished or ran its first tick.
+    fn record_input_component<T: Component<Mutability = Mutable> + TickInput>(&mut self) -> &mut Self;
+
+    /// Records messages: what is written outside ticks enters the next tick as input.
+    ///
+    /// The type gets a buffer of its own inside ticks, so that no tick misses a message or sees one twice,
+    /// whatever the frame rate. What a tick writes is seen by `MessageReader`s outside after it, and by
+    /// [`TickReader`](crate::TickReader)s in the next tick. Async results are recorded this way: write them as
+    /// messages. Within a tick the messages of one type keep their order; types follow each other by name.
+    ///
+    /// # Panics
+    ///
+    /// If the type is recorded already, or after the app was finished or ran its first tick.
+    fn record_messages<M: Message + Canonical + Clone>(&mut self) -> &mut Self;
+
+    /// Offers removals of a component tick by tick, to [`TickRemovals`](crate::TickRemovals).
+    ///
+    /// # Panics
+    ///
+    /// If the type is tracked already, or after the app was finished or ran its first tick.
+    fn track_removals<T: Component>(&mut self) -> &mut Self;
 
     /// Makes components authoritative: one type or a tuple. Their entities get a [`SimId`](crate::SimId).
     ///
@@ -54,7 +85,41 @@ impl ReplayAppExt for App {
         if !self.world().contains_resource::<T>() {
             self.insert_resource(T::default());
         }
-        runtime::with(self.world_mut(), |_, runtime| runtime.registry.add_input::<T>(caller));
+        runtime::with(self.world_mut(), |_, runtime| {
+            runtime.registry.add_track::<T>("record_input", ResourceTrack::<T>::new(), caller);
+        });
+        self
+    }
+
+    #[track_caller]
+    fn record_input_component<T: Component<Mutability = Mutable> + TickInput>(&mut self) -> &mut Self {
+        let caller = Location::caller();
+        runtime::with(self.world_mut(), |world, runtime| {
+            runtime.registry.add_track::<T>("record_input_component", ComponentTrack::<T>::new(), caller);
+            sim_id::require::<T>(world);
+        });
+        self
+    }
+
+    #[track_caller]
+    fn record_messages<M: Message + Canonical + Clone>(&mut self) -> &mut Self {
+        let caller = Location::caller();
+        self.add_message::<M>().init_resource::<LastMessages<M>>();
+        runtime::with(self.world_mut(), |_, runtime| {
+            runtime.registry.add_track::<M>("record_messages", MessageTrack::<M>::new(), caller);
+            runtime.registry.add_own_resource::<LastMessages<M>>();
+        });
+        self
+    }
+
+    #[track_caller]
+    fn track_removals<T: Component>(&mut self) -> &mut Self {
+        let caller = Location::caller();
+        runtime::with(self.world_mut(), |world, runtime| {
+            runtime.registry.admit::<removals::Removals<T>>("track_removals", caller);
+            runtime.registry.add_own_resource::<removals::Removals<T>>();
+            runtime.registry.at_begin.push(removals::watch::<T>(world));
+        });
         self
     }
 

@@ -1,10 +1,15 @@
 //! Recorded inputs: what reaches the simulation from outside, once per tick.
 
+mod component;
+mod messages;
 mod resource;
 
 use bevy_ecs::world::World;
 use bevy_replay_tape::{DecodeError, TypeSpec};
 
+pub(crate) use component::ComponentTrack;
+pub use messages::TickReader;
+pub(crate) use messages::{LastMessages, MessageTrack};
 pub(crate) use resource::ResourceTrack;
 
 /// A recorded input type.

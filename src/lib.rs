@@ -130,15 +130,16 @@ pub use deck::{
     ReplayFinished,
 };
 pub use headless::{Executor, Headless, Pacing, ReplayError, Run, TapeSource};
+pub use input::TickReader;
 pub use plugin::{ReplayPlugin, Seed};
-pub use state::{AuthoritativeTypes, Declared, SimId, StateError, digest, image};
+pub use state::{AuthoritativeTypes, Declared, SimId, StateError, TickRemovals, digest, image};
 pub use tick::{AmbiguousPair, AmbiguousPairs, ReplaySystems, SimTick, TickOrder};
 
 /// What most games need.
 pub mod prelude {
     pub use crate::{
         Canonical, Deck, Detail, Diverged, Headless, RecorderLimits, ReplayAppExt, ReplayError, ReplayPlugin, SimId,
-        SimTick, TickInput, TickOrder,
+        SimTick, TickInput, TickOrder, TickReader, TickRemovals,
     };
 }
 

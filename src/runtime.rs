@@ -284,6 +284,9 @@ impl Runtime {
     /// Shows the tick its inputs, live or the tape's, and records them.
     fn let_inputs_in(&mut self, world: &mut World, tick: u64) -> Result<(), DeckError> {
         let Self { registry, playback, recorder, seen, .. } = self;
+        for begin in &registry.at_begin {
+            begin(world);
+        }
         for (index, source) in registry.tracks.iter_mut().enumerate() {
             let name = &source.spec().name;
             let from = playback.as_ref().map_or(From::Live, |playback| playback.input(name, tick));

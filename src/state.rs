@@ -3,6 +3,7 @@
 pub(crate) mod capture;
 mod lanes;
 pub(crate) mod registry;
+pub(crate) mod removals;
 mod roster;
 pub(crate) mod sim_id;
 
@@ -12,6 +13,7 @@ use bevy_ecs::world::World;
 use bevy_replay_tape::Image;
 
 pub use registry::{AuthoritativeTypes, Declared};
+pub use removals::TickRemovals;
 pub use sim_id::SimId;
 
 /// Why the authoritative state cannot be captured.

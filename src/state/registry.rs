@@ -2,12 +2,11 @@
 
 use super::lanes::{CanonicalResource, ComponentLane, LaneSource, ResourceSource};
 use super::sim_id;
-use crate::input::{ResourceTrack, TrackSource};
-use bevy_ecs::component::Mutable;
+use crate::input::TrackSource;
 use bevy_ecs::entity_disabling::DefaultQueryFilters;
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::{QueryData, QueryFilter, QueryState};
-use bevy_replay_tape::{Canonical, TickInput, TypeSpec};
+use bevy_replay_tape::{Canonical, TypeSpec};
 use core::any::{TypeId, type_name};
 use core::panic::Location;
 use std::collections::BTreeMap;
@@ -26,6 +25,8 @@ pub(crate) struct Registry {
     pub(crate) lanes: Vec<Box<dyn LaneSource>>,
     pub(crate) resources: Vec<Box<dyn ResourceSource>>,
     pub(crate) tracks: Vec<Box<dyn TrackSource>>,
+    /// Called at the beginning of each tick, before inputs are let in.
+    pub(crate) at_begin: Vec<fn(&mut World)>,
     /// Components and resources share this, so that one type has one way into the image.
     known: BTreeMap<TypeId, &'static Location<'static>>,
     inputs: BTreeMap<TypeId, &'static Location<'static>>,
@@ -93,7 +94,7 @@ tuples!(A B C D E F G H I J K L);
 
 impl Registry {
     /// Panics if registering is over, or if the type is known already.
-    fn admit<T: 'static>(&mut self, call: &str, caller: &'static Location<'static>) {
+    pub(crate) fn admit<T: 'static>(&mut self, call: &str, caller: &'static Location<'static>) {
         Self::check_open::<T>(self.frozen, call, caller);
         Self::check_new::<T>(&mut self.known, call, caller);
     }
@@ -125,13 +126,21 @@ impl Registry {
         self.resources.push(Box::new(CanonicalResource::<T>::new()));
     }
 
-    pub(crate) fn add_input<T: Resource<Mutability = Mutable> + TickInput>(
+    /// Adds a recorded input under the type it stands for.
+    pub(crate) fn add_track<T: 'static>(
         &mut self,
+        call: &str,
+        track: impl TrackSource + 'static,
         caller: &'static Location<'static>,
     ) {
-        Self::check_open::<T>(self.frozen, "record_input", caller);
-        Self::check_new::<T>(&mut self.inputs, "record_input", caller);
-        self.tracks.push(Box::new(ResourceTrack::<T>::new()));
+        Self::check_open::<T>(self.frozen, call, caller);
+        Self::check_new::<T>(&mut self.inputs, call, caller);
+        self.tracks.push(Box::new(track));
+    }
+
+    /// Adds a resource of this crate that is authoritative because the game uses what it holds.
+    pub(crate) fn add_own_resource<T: Resource + Canonical>(&mut self) {
+        self.resources.push(Box::new(CanonicalResource::<T>::new()));
     }
 
     /// Puts everything in its final order. Panics if two types share a name.
