@@ -25,7 +25,7 @@ pub(crate) struct Capturer {
 }
 
 /// Name of the built-in resource that holds the next sim id.
-const SIM_IDS: &str = "SimIds";
+pub(super) const SIM_IDS: &str = "SimIds";
 
 impl Capturer {
     pub(crate) fn attach(&mut self, world: &mut World, registry: &Registry) {

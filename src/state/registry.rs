@@ -1,15 +1,17 @@
 //! Which types are authoritative, and which inputs are recorded.
 
+use super::capture::SIM_IDS;
 use super::lanes::{CanonicalResource, ComponentLane, LaneSource, ResourceSource};
 use super::sim_id;
 use crate::input::TrackSource;
 use bevy_ecs::entity_disabling::DefaultQueryFilters;
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::{QueryData, QueryFilter, QueryState};
-use bevy_replay_tape::{Canonical, TypeSpec};
+use bevy_ecs::resource::IS_RESOURCE;
+use bevy_replay_tape::Canonical;
 use core::any::{TypeId, type_name};
 use core::panic::Location;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Builds a query that sees disabled entities too, now and later.
 ///
@@ -30,8 +32,6 @@ pub(crate) struct Registry {
     /// Components and resources share this, so that one type has one way into the image.
     known: BTreeMap<TypeId, &'static Location<'static>>,
     inputs: BTreeMap<TypeId, &'static Location<'static>>,
-    /// Registered components, to find resources among them.
-    components: Vec<(TypeId, &'static str)>,
     frozen: bool,
 }
 
@@ -66,10 +66,22 @@ impl<T: Component + Canonical + Declared> AuthoritativeTypes for T {
     fn register(registrar: &mut Registrar<'_>) {
         let Registrar { world, registry, caller } = registrar;
         registry.admit::<T>("register_authoritative", caller);
+        assert!(
+            !is_resource::<T>(world),
+            "register_authoritative::<{name}>() at {caller}: the type is a resource (call \
+             register_authoritative_resource::<{name}>())",
+            name = type_name::<T>(),
+        );
         sim_id::require::<T>(world);
-        registry.components.push((TypeId::of::<T>(), type_name::<T>()));
         registry.lanes.push(Box::new(ComponentLane::<T>::new()));
     }
+}
+
+/// Resources are components, too, on an entity of their own.
+fn is_resource<T: Component>(world: &mut World) -> bool {
+    let id = world.register_component::<T>();
+    let info = world.components().get_info(id);
+    info.is_some_and(|info| info.required_components().iter_ids().any(|required| required == IS_RESOURCE))
 }
 
 macro_rules! tuples {
@@ -149,25 +161,17 @@ impl Registry {
             return;
         }
         self.frozen = true;
-        for (id, name) in &self.components {
-            let component = world.components().get_id(*id);
-            let is_resource = component.is_some_and(|id| world.resource_entities().get(id).is_some());
-            assert!(
-                !is_resource,
-                "register_authoritative::<{name}>(): the type is a resource (call register_authoritative_resource::<{name}>())"
-            );
-        }
         self.lanes.sort_by(|a, b| a.spec().name.cmp(&b.spec().name));
         self.resources.sort_by(|a, b| a.spec().name.cmp(&b.spec().name));
         self.tracks.sort_by(|a, b| a.spec().name.cmp(&b.spec().name));
-        let lanes: Vec<&TypeSpec> = self.lanes.iter().map(|lane| lane.spec()).collect();
-        let resources: Vec<&TypeSpec> = self.resources.iter().map(|resource| resource.spec()).collect();
-        let tracks: Vec<&TypeSpec> = self.tracks.iter().map(|track| track.spec()).collect();
-        for specs in [&lanes, &resources, &tracks] {
-            if let Some(pair) = specs.windows(2).find(|pair| pair[0].name == pair[1].name) {
+        let lanes = self.lanes.iter().map(|lane| &*lane.spec().name);
+        let state = lanes.chain(self.resources.iter().map(|resource| &*resource.spec().name)).chain([SIM_IDS]);
+        let tracks = self.tracks.iter().map(|track| &*track.spec().name);
+        for names in [state.collect::<Vec<_>>(), tracks.collect()] {
+            let mut seen = BTreeSet::new();
+            if let Some(name) = names.into_iter().find(|name| !seen.insert(*name)) {
                 panic!(
-                    "two registered types are called `{}` (give one another name: `#[canonical(name = \"…\")]`)",
-                    pair[0].name
+                    "two registered types are called `{name}` (give one another name: `#[canonical(name = \"…\")]`)"
                 );
             }
         }
