@@ -95,6 +95,8 @@ pub(crate) fn begin_tick(world: &mut World) {
                     runtime.refuse(world, error);
                 }
             }
+            let state = runtime.deck_state(tick);
+            world.resource_mut::<Deck>().state = state;
         }
         if let Some(playback) = &mut runtime.playback {
             playback.begin_tick(world, tick);
