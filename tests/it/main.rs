@@ -2,6 +2,7 @@
 
 mod border;
 mod changed_digests;
+mod deck;
 mod equal_digests;
 mod executors;
 mod game;
