@@ -7,8 +7,8 @@ use crate::schema::{Field, Schema, Shape, ShapeId, is_tuple};
 use core::fmt;
 use core::time::Duration;
 
-pub(crate) use text::is_name;
 pub use text::{ValueTextError, encode_text};
+pub(crate) use text::{is_name, ron_options};
 
 /// A decoded value. Exact: floats and fixed-point numbers keep their bits.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -468,12 +468,17 @@ fn deltas_that_do_not_fit_are_refused_with_the_reason() {
     let resource = Delta { resources: vec![(2, None)], ..base.clone() };
     assert_eq!(refused(resource), DeltaError::UnknownType { tick: 6, index: 2, count: 2 });
 
-    let unsorted = DeltaError::UnsortedIds { tick: 6 };
+    let unsorted = DeltaError::Unsorted { tick: 6 };
     assert_eq!(refused(Delta { spawned: vec![12], ..base.clone() }), unsorted, "it exists");
     assert_eq!(refused(Delta { spawned: vec![13, 13], ..base.clone() }), unsorted);
     assert_eq!(refused(Delta { despawned: vec![12, 12], ..base.clone() }), unsorted);
     assert_eq!(refused(lane(3, &[12, 12], &[], vec![])), unsorted);
     assert_eq!(refused(lane(2, &[], &[12, 12], vec![])), unsorted);
+
+    let twice =
+        Delta { lanes: [lane(2, &[], &[], vec![]).lanes, lane(2, &[], &[], vec![]).lanes].concat(), ..base.clone() };
+    assert_eq!(refused(twice), unsorted);
+    assert_eq!(refused(Delta { resources: vec![(1, None), (0, None)], ..base.clone() }), unsorted);
 
     let unknown = |sim_id| DeltaError::UnknownEntity { tick: 6, sim_id };
     assert_eq!(refused(Delta { despawned: vec![13], ..base.clone() }), unknown(13));

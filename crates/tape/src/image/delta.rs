@@ -57,9 +57,9 @@ pub enum DeltaError {
         /// How many there are.
         count: usize,
     },
-    /// Its ids are not ascending, or one is spawned that exists.
-    #[error("the change that leads to tick {tick} has ids out of order, or one stands twice")]
-    UnsortedIds {
+    /// Its ids or types are not ascending, or an id is spawned that exists.
+    #[error("the change that leads to tick {tick} has ids or types out of order, or one stands twice")]
+    Unsorted {
         /// Tick of the image it leads to.
         tick: u64,
     },
@@ -133,13 +133,17 @@ impl Image {
     pub fn apply(&mut self, delta: &Delta) -> Result<(), DeltaError> {
         let tick = delta.tick;
         let unknown = |index: u32, count: usize| DeltaError::UnknownType { tick, index, count };
+        let types_ascend = delta.lanes.is_sorted_by(|a, b| a.lane < b.lane);
+        if !types_ascend || !delta.resources.is_sorted_by(|a, b| a.0 < b.0) {
+            return Err(DeltaError::Unsorted { tick });
+        }
         check_ids(&delta.despawned, &self.roster, tick)?;
         if !delta.spawned.is_empty() || !delta.despawned.is_empty() {
             let mut ids: Vec<u64> =
                 self.roster.iter().filter(|id| delta.despawned.binary_search(id).is_err()).copied().collect();
             ids.extend(&delta.spawned);
             ids.sort_unstable();
-            self.roster = Arc::new(Ids::new(ids).ok_or(DeltaError::UnsortedIds { tick })?);
+            self.roster = Arc::new(Ids::new(ids).ok_or(DeltaError::Unsorted { tick })?);
         }
         let lane_count = self.lanes.len();
         for change in &delta.lanes {
@@ -171,7 +175,7 @@ impl Image {
 /// Checks that ids ascend and are among those that exist.
 fn check_ids(ids: &[u64], known: &Ids, tick: u64) -> Result<(), DeltaError> {
     if !ids.is_sorted_by(|a, b| a < b) {
-        return Err(DeltaError::UnsortedIds { tick });
+        return Err(DeltaError::Unsorted { tick });
     }
     match ids.iter().find(|id| known.row(**id).is_none()) {
         Some(sim_id) => Err(DeltaError::UnknownEntity { tick, sim_id: *sim_id }),
@@ -217,7 +221,7 @@ fn apply_lane(lane: &mut Lane, change: &LaneDelta, tick: u64) -> Result<(), Delt
         }
     }
     new.for_each(|(id, bytes)| put(id, bytes));
-    lane.ids = Arc::new(Ids::new(ids).ok_or(DeltaError::UnsortedIds { tick })?);
+    lane.ids = Arc::new(Ids::new(ids).ok_or(DeltaError::Unsorted { tick })?);
     lane.rows = rows;
     Ok(())
 }

@@ -3,11 +3,12 @@
 //! Format 0 is provisional: it is written whole, and tapes of it are not kept readable.
 //! Payloads are canonical bytes ([`Canonical`](crate::Canonical)) or JSON.
 
-use super::{ClockChange, End, Header, Mark, Tape, Track};
+use super::{ClockChange, Digests, End, Header, Mark, Tape, Track};
 use crate::canonical::{Canonical, DecodeError, decode_from_slice, encode_to_vec};
 use crate::image::{Delta, DeltaError, Ids, Image, Lane, LaneDelta, ResourceState};
 use crate::tape::{Changes, EndReason};
 use crate::value::{Value, ValueTextError};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const MAGIC: &[u8; 8] = b"BVYTAPE\n";
@@ -217,20 +218,21 @@ impl Tape {
     ///
     /// [`TapeError`] naming what is wrong.
     pub fn load(path: impl AsRef<std::path::Path>) -> Result<Self, TapeError> {
+        use std::io::Read;
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|error| TapeError::Io { path: path.display().to_string(), error })?;
-        Self::from_bytes(&bytes)
+        let io = |error| TapeError::Io { path: path.display().to_string(), error };
+        let limits = TapeLimits::default();
+        let mut bytes = Vec::new();
+        // One byte more than the limit is enough to refuse a file without end.
+        std::fs::File::open(path).map_err(io)?.take(limits.bytes + 1).read_to_end(&mut bytes).map_err(io)?;
+        Self::from_bytes_limited(&bytes, limits)
     }
 
     /// Checks that the parts fit each other: after this, each recorded value can be read.
     pub(super) fn check(&self, limits: TapeLimits) -> Result<(), TapeError> {
         let wrong = |reason: String| Err(TapeError::Inconsistent { reason });
         let Self { header, initial, tracks, clock, digests, values, marks: _, end } = self;
-        if header.format > super::FORMAT_VERSION {
-            return Err(TapeError::NewerFormat { found: header.format, known: super::FORMAT_VERSION });
-        }
-        let types = header.tracks.len() + header.lanes.len() + header.resources.len();
-        TapeLimits::check("types", types as u64, limits.types)?;
+        check_header(header, limits)?;
         TapeLimits::check("ticks", end.tick_count, limits.ticks)?;
         if header.timestep_ns == 0 || clock.iter().any(|change| change.timestep_ns == 0) {
             return wrong("a tick of 0 ns".into());
@@ -241,35 +243,84 @@ impl Tape {
         if !clock.is_sorted_by(|a, b| a.tick < b.tick) {
             return wrong("changes of the timestep are out of order".into());
         }
-        if digests.roots.len() as u64 > end.tick_count {
-            return wrong(format!("{} root digests for {} ticks", digests.roots.len(), end.tick_count));
-        }
-        let per_tick = header.lanes.len() + header.resources.len();
-        if digests.lane_digests.len() != digests.lane_ticks.len() * per_tick || !digests.lane_ticks.is_sorted() {
-            return wrong(format!(
-                "{} digests of {per_tick} types for {} ticks",
-                digests.lane_digests.len(),
-                digests.lane_ticks.len()
-            ));
-        }
+        digests.check(header, end.tick_count)?;
+        let tick_end = header.tick_first + end.tick_count;
         for track in tracks {
-            let mut before = None;
             for (tick, bytes) in track.changes.iter() {
-                if before.is_some_and(|before| tick <= before) {
-                    return wrong(format!("changes of {} at tick {tick} are out of order", track.name));
-                }
-                before = Some(tick);
                 let place = || format!("{} at tick {tick}", track.name);
                 Value::decode(&track.schema, bytes).map_err(|error| TapeError::BadValue { place: place(), error })?;
             }
-        }
-        if let Some(initial) = initial {
-            let mut image = initial.clone();
-            for delta in values {
-                image.apply(delta)?;
+            // The input of a tick that did not finish may be there.
+            if let Some((tick, _)) = track.changes.last().filter(|(tick, _)| *tick > tick_end) {
+                return wrong(format!("{} changes at tick {tick}, but the tape ends at tick {tick_end}", track.name));
             }
-        } else if !values.is_empty() {
-            return wrong("recorded values without an initial state".into());
+        }
+        let Some(initial) = initial else {
+            return if values.is_empty() { Ok(()) } else { wrong("recorded values without an initial state".into()) };
+        };
+        if initial.tick != header.tick_first {
+            return wrong(format!("the initial state is that of tick {}, not {}", initial.tick, header.tick_first));
+        }
+        for lane in &initial.lanes {
+            if let Some(id) = lane.ids.iter().find(|id| initial.roster.row(**id).is_none()) {
+                return wrong(format!("sim:{id} has {} in the initial state, but does not exist", lane.name));
+            }
+        }
+        let mut image = initial.clone();
+        for delta in values {
+            if delta.tick <= image.tick || delta.tick > tick_end {
+                return wrong(format!(
+                    "values that lead from tick {} to tick {} of {tick_end}",
+                    image.tick, delta.tick
+                ));
+            }
+            image.apply(delta)?;
+        }
+        Ok(())
+    }
+}
+
+/// Checks what a header says of itself, before anything of that size is made.
+pub(super) fn check_header(header: &Header, limits: TapeLimits) -> Result<(), TapeError> {
+    check_format(header.format)?;
+    let lists = [("inputs", &header.tracks), ("types", &header.lanes), ("resources", &header.resources)];
+    TapeLimits::check("types", lists.iter().map(|(_, specs)| specs.len() as u64).sum(), limits.types)?;
+    for (what, specs) in lists {
+        if let Some(pair) = specs.windows(2).find(|pair| pair[0].name >= pair[1].name) {
+            let (a, b) = (&pair[0].name, &pair[1].name);
+            return Err(TapeError::Inconsistent {
+                reason: format!("{what} ascend by name, but {a} stands before {b}"),
+            });
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn check_format(found: u32) -> Result<(), TapeError> {
+    let known = super::FORMAT_VERSION;
+    if found > known { Err(TapeError::NewerFormat { found, known }) } else { Ok(()) }
+}
+
+/// The one part of a header that every format has.
+#[derive(serde::Deserialize)]
+pub(super) struct FormatOfHeader {
+    #[serde(default)]
+    pub(super) format: u32,
+}
+
+impl Digests {
+    fn check(&self, header: &Header, tick_count: u64) -> Result<(), TapeError> {
+        let wrong = |reason: String| Err(TapeError::Inconsistent { reason });
+        let Self { roots, lane_ticks, lane_digests } = self;
+        if roots.len() as u64 > tick_count {
+            return wrong(format!("{} root digests for {tick_count} ticks", roots.len()));
+        }
+        let per_tick = header.lanes.len() + header.resources.len();
+        if lane_digests.len() != lane_ticks.len() * per_tick {
+            return wrong(format!("{} digests of {per_tick} types for {} ticks", lane_digests.len(), lane_ticks.len()));
+        }
+        if !lane_ticks.is_sorted_by(|a, b| a < b) || lane_ticks.last().is_some_and(|last| *last >= tick_count) {
+            return wrong(format!("ticks with digests of types are out of order, or not among {tick_count}"));
         }
         Ok(())
     }
@@ -298,10 +349,13 @@ fn chunk_crc(kind: &[u8; 4], payload: &[u8]) -> u32 {
 
 const CHUNK_HEAD_BYTES: usize = 4 + 8 + 4;
 
+/// The kinds that this format knows.
+const KINDS: [&[u8; 4]; 9] = [b"HEAD", b"INIT", b"TRCK", b"CLCK", b"ROOT", b"LANE", b"DELT", b"MARK", b"END "];
+
 fn read_chunks(mut rest: &[u8], limits: TapeLimits) -> Result<Tape, TapeError> {
     let mut offset = MAGIC.len();
     let mut tape: Option<Tape> = None;
-    let mut ended = false;
+    let mut seen: BTreeSet<[u8; 4]> = BTreeSet::new();
     while !rest.is_empty() {
         let truncated = TapeError::Truncated { offset };
         let Some((head, tail)) = rest.split_first_chunk::<CHUNK_HEAD_BYTES>() else { return Err(truncated) };
@@ -314,33 +368,45 @@ fn read_chunks(mut rest: &[u8], limits: TapeLimits) -> Result<Tape, TapeError> {
         else {
             return Err(truncated);
         };
-        let kind_text = kind.escape_ascii().to_string();
+        let kind_text = || kind.escape_ascii().to_string();
         let computed = chunk_crc(&kind, payload);
         if computed != stored {
-            return Err(TapeError::ChecksumMismatch { kind: kind_text, offset, stored, computed });
+            return Err(TapeError::ChecksumMismatch { kind: kind_text(), offset, stored, computed });
         }
-        let repeated = || TapeError::RepeatedChunk { kind: kind_text.clone(), offset };
-        match (&kind, &mut tape) {
-            (b"HEAD", None) => tape = Some(Tape::new(json("the header", payload)?)),
-            (b"HEAD", Some(_)) => return Err(repeated()),
-            (_, None) => return Err(TapeError::MissingChunk { kind: "HEAD" }),
-            (b"END ", Some(_)) if ended => return Err(repeated()),
-            (kind, Some(tape)) => {
-                ended |= kind == b"END ";
-                read_chunk(tape, kind, payload, limits)?;
+        if KINDS.contains(&&kind) {
+            let is_ended = seen.contains(b"END ");
+            if !seen.insert(kind) && !matches!(&kind, b"TRCK" | b"DELT") {
+                return Err(TapeError::RepeatedChunk { kind: kind_text(), offset });
             }
+            if is_ended {
+                let reason = format!("chunk {} at byte {offset} stands behind the end", kind_text());
+                return Err(TapeError::Inconsistent { reason });
+            }
+        }
+        match &mut tape {
+            None if &kind == b"HEAD" => tape = Some(Tape::new(read_header(payload, limits)?)),
+            None => return Err(TapeError::MissingChunk { kind: "HEAD" }),
+            Some(tape) => read_chunk(tape, &kind, payload, limits)?,
         }
         offset += CHUNK_HEAD_BYTES + payload.len();
         rest = after;
     }
     let tape = tape.ok_or(TapeError::MissingChunk { kind: "HEAD" })?;
-    if !ended {
+    if !seen.contains(b"END ") {
         return Err(TapeError::MissingChunk { kind: "END" });
     }
     if tape.tracks.len() != tape.header.tracks.len() {
         return Err(TapeError::MissingChunk { kind: "TRCK" });
     }
     Ok(tape)
+}
+
+fn read_header(payload: &[u8], limits: TapeLimits) -> Result<Header, TapeError> {
+    // A later format may write what this one cannot read.
+    check_format(json::<FormatOfHeader>("the header", payload)?.format)?;
+    let header = json("the header", payload)?;
+    check_header(&header, limits)?;
+    Ok(header)
 }
 
 fn json<T: serde::de::DeserializeOwned>(place: &'static str, payload: &[u8]) -> Result<T, TapeError> {

@@ -35,8 +35,15 @@ impl Changes {
     /// Returns the tick and the value of a change.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<(u64, &[u8])> {
+        let tick = *self.ticks.get(index)?;
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        Some((*self.ticks.get(index)?, &self.bytes[start..self.ends[index]]))
+        Some((tick, &self.bytes[start..self.ends[index]]))
+    }
+
+    /// Returns the tick and the value of the last change.
+    #[must_use]
+    pub fn last(&self) -> Option<(u64, &[u8])> {
+        self.get(self.len().checked_sub(1)?)
     }
 
     /// Returns all changes.
@@ -55,8 +62,7 @@ impl Changes {
     ///
     /// Returns whether it was stored. A tick at or before the last change is not stored.
     pub fn record(&mut self, tick: u64, value: &[u8]) -> bool {
-        let last = self.len().checked_sub(1).and_then(|last| self.get(last));
-        if last.is_some_and(|(last_tick, last_value)| last_value == value || last_tick >= tick) {
+        if self.last().is_some_and(|(last_tick, last_value)| last_value == value || last_tick >= tick) {
             return false;
         }
         self.ticks.push(tick);
@@ -87,11 +93,12 @@ impl Track {
         self.changes.at(tick).map(|bytes| Value::decode(&self.schema, bytes)).transpose()
     }
 
-    /// Returns `Steer(x: 1, jump: false)`.
+    /// Returns `Steer(x: 1, jump: false)`, or `Said("hi")` for what is no struct.
     #[must_use]
     pub fn text_at(&self, tick: u64) -> String {
         match self.value_at(tick) {
-            Ok(Some(value)) => format!("{}{value}", self.name),
+            Ok(Some(value @ (Value::Struct(_) | Value::Tuple(_)))) => format!("{}{value}", self.name),
+            Ok(Some(value)) => format!("{}({value})", self.name),
             Ok(None) => format!("{} (nothing yet)", self.name),
             Err(error) => format!("{} ({error})", self.name),
         }

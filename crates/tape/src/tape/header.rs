@@ -3,7 +3,7 @@
 use crate::image::DIGEST_VERSION;
 use crate::schema::Schema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Version of the tape format that this crate writes. 0 is provisional: its tapes are not kept readable.
@@ -76,9 +76,10 @@ pub struct TypeSpec {
     pub schema: Arc<Schema>,
 }
 
+/// What a field that a tape does not have stands for: unknown where that is possible.
 impl Default for Header {
     fn default() -> Self {
-        Self::new("")
+        Self { crate_version: String::new(), target: String::new(), ..Self::new("") }
     }
 }
 
@@ -178,29 +179,33 @@ impl Header {
             content,
             notes: _,
         } = self;
-        let mut found = Vec::new();
-        let mut compare = |field: &str, expected: String, got: String, refused: bool| {
-            if expected != got {
-                found.push(HeaderDifference { field: field.into(), expected, got, refused });
-            }
+        let differs = |field: &str, expected: String, got: String, refused: bool| {
+            (expected != got).then(|| HeaderDifference { field: field.into(), expected, got, refused })
         };
-        compare("game", format!("`{game}`"), format!("`{}`", got.game), true);
-        compare("rules", rules.to_string(), got.rules.to_string(), true);
-        compare("digest version", digest_version.to_string(), got.digest_version.to_string(), true);
-        compare("timestep", format!("{timestep_ns} ns"), format!("{} ns", got.timestep_ns), true);
-        compare_types(&mut compare, "input", tracks, &got.tracks);
-        compare_types(&mut compare, "type", lanes, &got.lanes);
-        compare_types(&mut compare, "resource", resources, &got.resources);
-        compare("seed", format!("{seed:016X}"), format!("{:016X}", got.seed), false);
-        compare("game version", game_version.clone(), got.game_version.clone(), false);
-        compare("bevy_replay", crate_version.clone(), got.crate_version.clone(), false);
-        compare("Bevy", bevy_version.clone(), got.bevy_version.clone(), false);
-        compare("target", target.clone(), got.target.clone(), false);
-        compare("features", listed(features), listed(&got.features), false);
+        let refused = |field: &str, expected: String, got: String| differs(field, expected, got, true);
+        let told = |field: &str, expected: String, got: String| differs(field, expected, got, false);
+        // What one side does not say is no difference.
+        let known = |field: &str, expected: &str, got: &str| {
+            if expected.is_empty() || got.is_empty() { None } else { told(field, expected.into(), got.into()) }
+        };
         let fingerprints = |content: &BTreeMap<String, String>| {
             listed(&content.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>())
         };
-        compare("content", fingerprints(content), fingerprints(&got.content), false);
+        let mut found: Vec<HeaderDifference> = Vec::new();
+        found.extend(refused("game", format!("`{game}`"), format!("`{}`", got.game)));
+        found.extend(refused("rules", rules.to_string(), got.rules.to_string()));
+        found.extend(refused("digest version", digest_version.to_string(), got.digest_version.to_string()));
+        found.extend(refused("timestep", format!("{timestep_ns} ns"), format!("{} ns", got.timestep_ns)));
+        found.extend(type_differences("input", tracks, &got.tracks));
+        found.extend(type_differences("type", lanes, &got.lanes));
+        found.extend(type_differences("resource", resources, &got.resources));
+        found.extend(told("seed", format!("{seed:016X}"), format!("{:016X}", got.seed)));
+        found.extend(known("game version", game_version, &got.game_version));
+        found.extend(known("bevy_replay", crate_version, &got.crate_version));
+        found.extend(known("Bevy", bevy_version, &got.bevy_version));
+        found.extend(known("target", target, &got.target));
+        found.extend(told("features", listed(features), listed(&got.features)));
+        found.extend(told("content", fingerprints(content), fingerprints(&got.content)));
         found
     }
 }
@@ -209,24 +214,23 @@ fn listed(items: &[String]) -> String {
     if items.is_empty() { "none".into() } else { items.join(", ") }
 }
 
-fn compare_types(
-    compare: &mut impl FnMut(&str, String, String, bool),
-    kind: &str,
-    expected: &[TypeSpec],
-    got: &[TypeSpec],
-) {
-    let names: std::collections::BTreeSet<&str> = expected.iter().chain(got).map(|spec| spec.name.as_str()).collect();
-    for name in names {
-        let of = |specs: &'_ [TypeSpec]| specs.iter().find(|spec| spec.name == name).map(|spec| spec.schema.clone());
-        let text = |schema: &Option<Arc<Schema>>| {
-            schema.as_ref().map_or_else(|| "none of that name".into(), |schema| format!("`{schema}`"))
-        };
-        let (a, b) = (of(expected), of(got));
-        if let (Some(a), Some(b)) = (&a, &b)
-            && a.same_encoding(b)
-        {
-            continue;
+fn type_differences(kind: &str, expected: &[TypeSpec], got: &[TypeSpec]) -> Vec<HeaderDifference> {
+    let by_name = |specs: &'_ [TypeSpec]| -> BTreeMap<String, Arc<Schema>> {
+        specs.iter().map(|spec| (spec.name.clone(), spec.schema.clone())).collect()
+    };
+    let (expected, got) = (by_name(expected), by_name(got));
+    let names: BTreeSet<&String> = expected.keys().chain(got.keys()).collect();
+    let text = |schema: Option<&Arc<Schema>>| schema.map_or("none of that name".into(), |schema| format!("`{schema}`"));
+    let difference = |name: &String| {
+        let (a, b) = (expected.get(name), got.get(name));
+        if a.zip(b).is_some_and(|(a, b)| a.same_encoding(b)) {
+            return None;
         }
-        compare(&format!("{kind} {name}"), text(&a), text(&b), true);
-    }
+        let (expected, mut got) = (text(a), text(b));
+        if expected == got {
+            got.push_str(" with another encoding further inside");
+        }
+        Some(HeaderDifference { field: format!("{kind} {name}"), expected, got, refused: true })
+    };
+    names.into_iter().filter_map(difference).collect()
 }

@@ -1,11 +1,12 @@
 //! The text form (RON): one line per change, readable in a diff, fit to be pasted into an issue.
 
-use super::binary::{empty_image, sorted_ids};
+use super::binary::{FormatOfHeader, check_format, check_header, empty_image, sorted_ids};
 use super::header::hex;
 use super::{Changes, ClockChange, Digests, End, Header, Mark, Tape, TapeError, TapeLimits, Track};
 use crate::image::{Delta, Image, LaneDelta};
 use crate::schema::Schema;
-use crate::value::{Value, encode_text};
+use crate::value::{Value, encode_text, ron_options};
+use ron::error::{Position, SpannedError};
 use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
 use ron::value::RawValue;
@@ -18,7 +19,14 @@ struct Hex(#[serde(with = "hex")] u64);
 
 type Text = Box<RawValue>;
 
+/// What is read of a text of a later format.
+#[derive(Deserialize)]
+struct TextFormat {
+    header: FormatOfHeader,
+}
+
 #[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct TextTape {
     header: Header,
     /// Sim ids of the initial state; without them there is none.
@@ -49,6 +57,7 @@ struct TextTape {
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct TextDelta {
     after: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -75,18 +84,43 @@ pub(super) fn looks_like_text(text: &str) -> bool {
 /// Takes the text out of a Markdown fence, if it stands in one.
 fn unfenced(text: &str) -> &str {
     let text = text.trim_start_matches('\u{feff}').trim();
-    for fence in ["```", "~~~"] {
-        if let Some(rest) = text.strip_prefix(fence) {
-            let body = rest.split_once('\n').map_or("", |(_language, body)| body);
-            return body.trim_end().strip_suffix(fence).unwrap_or(body);
-        }
+    let fence = if text.starts_with("```") { '`' } else { '~' };
+    let rest = text.trim_start_matches(fence);
+    if text.len() - rest.len() < 3 {
+        return text;
     }
-    text
+    let body = rest.split_once('\n').map_or("", |(_language, body)| body);
+    body.trim_end().trim_end_matches(fence)
+}
+
+/// Says where in `text` the reading of `body`, a part of it, went wrong.
+fn bad_text(text: &str, body: &str, error: &SpannedError) -> TapeError {
+    if let Ok(TextFormat { header }) = ron_options().from_str(body)
+        && let Err(newer) = check_format(header.format)
+    {
+        return newer;
+    }
+    let before = &text[..body.as_ptr().addr() - text.as_ptr().addr()];
+    let indent = before.rsplit('\n').next().map_or(0, |line| line.chars().count());
+    let Position { line, col } = error.span.start;
+    let rest = body.lines().nth(line - 1).unwrap_or_default().chars().skip(col - 1);
+    let col = col + rest.take_while(|letter| letter.is_whitespace()).count();
+    TapeError::BadText {
+        line: line + before.matches('\n').count(),
+        column: if line == 1 { col + indent } else { col },
+        reason: error.code.to_string(),
+    }
 }
 
 fn raw(schema: &Schema, bytes: &[u8]) -> Text {
-    let text = Value::decode(schema, bytes).map_or_else(|error| format!("\"{error}\""), |value| value.to_string());
-    RawValue::from_boxed_ron(text.into()).expect("values print as RON")
+    let value = Value::decode(schema, bytes).map(|value| value.to_string());
+    let written = value.map(|text| ron_options().from_str(&text));
+    // Values of schemas that no tape may hold are no RON; that they are there is still seen.
+    match written {
+        Ok(Ok(text)) => text,
+        Ok(Err(_)) => RawValue::from_boxed_ron("\"unreadable\"".into()).expect("a string is RON"),
+        Err(error) => RawValue::from_boxed_ron(format!("{:?}", error.to_string()).into()).expect("a string is RON"),
+    }
 }
 
 fn bytes(schema: &Schema, text: &RawValue, place: impl Fn() -> String) -> Result<Vec<u8>, TapeError> {
@@ -152,33 +186,32 @@ impl Tape {
     /// [`TapeError`] naming the line, or the value, and what is wrong with it.
     pub fn from_text_limited(text: &str, limits: TapeLimits) -> Result<Self, TapeError> {
         TapeLimits::check("bytes", text.len() as u64, limits.bytes)?;
-        let parsed: Result<TextTape, _> = ron::from_str(unfenced(text));
-        let text = parsed.map_err(|error| TapeError::BadText {
-            line: error.span.start.line,
-            column: error.span.start.col,
-            reason: error.code.to_string(),
-        })?;
+        let body = unfenced(text);
+        let text: TextTape = ron_options().from_str(body).map_err(|error| bad_text(text, body, &error))?;
         let TextTape { header, entities, components, resources, inputs, clock, roots, types, values, marks, end } =
             text;
+
+        check_header(&header, limits)?;
 
         let specs = header.tracks.iter();
         let mut tracks: Vec<Track> = specs
             .map(|spec| Track { name: spec.name.clone(), schema: spec.schema.clone(), changes: Changes::default() })
             .collect();
         for (tick, name, value) in inputs {
-            let track = tracks.iter_mut().find(|track| track.name == name);
-            let unknown =
-                || TapeError::Inconsistent { reason: format!("inputs of {name}, which the header does not list") };
-            let track = track.ok_or_else(unknown)?;
+            // The names of a header ascend.
+            let Ok(index) = tracks.binary_search_by(|track| track.name.cmp(&name)) else {
+                let reason = format!("inputs of {name}, which the header does not list");
+                return Err(TapeError::Inconsistent { reason });
+            };
+            let track = &mut tracks[index];
             let place = || format!("{name} at tick {tick}");
             let value = bytes(&track.schema, &value, place)?;
-            let last = track.changes.iter().last().map(|(tick, _)| tick);
-            if last.is_some_and(|last| last >= tick) {
+            if track.changes.last().is_some_and(|(last, _)| last >= tick) {
                 return Err(TapeError::Inconsistent { reason: format!("{} is out of order", place()) });
             }
             track.changes.record(tick, &value);
         }
-        let initial = entities.map(|ids| initial_image(&header, ids, &components, &resources)).transpose()?;
+        let initial = entities.map(|ids| initial_image(&header, ids, components, resources)).transpose()?;
         let values = match &initial {
             Some(image) => values.into_iter().map(|delta| delta_of_text(image, delta)).collect::<Result<_, _>>()?,
             None => Vec::new(),
@@ -213,30 +246,44 @@ fn unknown_type(name: &str) -> TapeError {
     TapeError::Inconsistent { reason: format!("values of {name}, which the header does not list") }
 }
 
+/// Sorts rows by type; the types are those of an image, whose names ascend.
+fn by_lane<T>(image: &Image, rows: Vec<(u64, String, T)>) -> Result<Vec<Vec<(u64, T)>>, TapeError> {
+    let mut sorted: Vec<Vec<(u64, T)>> = image.lanes.iter().map(|_| Vec::new()).collect();
+    for (id, name, value) in rows {
+        let index = image.lanes.binary_search_by(|lane| (*lane.name).cmp(&name));
+        sorted[index.map_err(|_| unknown_type(&name))?].push((id, value));
+    }
+    Ok(sorted)
+}
+
+/// Returns the place of a resource in an image.
+fn resource_index(image: &Image, name: &str) -> Result<usize, TapeError> {
+    image.resources.binary_search_by(|resource| (*resource.name).cmp(name)).map_err(|_| unknown_type(name))
+}
+
 fn initial_image(
     header: &Header,
     ids: Vec<u64>,
-    components: &[(u64, String, Text)],
-    resources: &[(String, Text)],
+    components: Vec<(u64, String, Text)>,
+    resources: Vec<(String, Text)>,
 ) -> Result<Image, TapeError> {
     let mut image = empty_image(header);
     image.roster = sorted_ids(ids, "the initial state")?;
-    if let Some((_, name, _)) = components.iter().find(|(_, name, _)| image.lane(name).is_none()) {
-        return Err(unknown_type(name));
-    }
-    for lane in &mut image.lanes {
-        let mut ids = Vec::new();
-        for (id, _, value) in components.iter().filter(|(_, name, _)| **name == *lane.name) {
-            ids.push(*id);
-            let value = bytes(&lane.schema, value, || format!("sim:{id} {}", lane.name))?;
+    let rows = by_lane(&image, components)?;
+    for (lane, rows) in image.lanes.iter_mut().zip(rows) {
+        lane.ids = sorted_ids(rows.iter().map(|row| row.0).collect(), &lane.name)?;
+        for (id, value) in rows {
+            let value = bytes(&lane.schema, &value, || format!("sim:{id} {}", lane.name))?;
             lane.rows.push(|out| out.extend_from_slice(&value));
         }
-        lane.ids = sorted_ids(ids, &lane.name)?;
     }
     for (name, value) in resources {
-        let resource =
-            image.resources.iter_mut().find(|resource| *resource.name == **name).ok_or_else(|| unknown_type(name))?;
-        resource.bytes = bytes(&resource.schema, value, || name.clone())?;
+        let index = resource_index(&image, &name)?;
+        let resource = &mut image.resources[index];
+        if resource.present {
+            return Err(TapeError::Inconsistent { reason: format!("{name} stands twice in the initial state") });
+        }
+        resource.bytes = bytes(&resource.schema, &value, || name.clone())?;
         resource.present = true;
     }
     Ok(image)
@@ -273,28 +320,25 @@ fn text_delta(image: &Image, delta: &Delta) -> TextDelta {
 fn delta_of_text(image: &Image, text: TextDelta) -> Result<Delta, TapeError> {
     let TextDelta { after, despawned, spawned, removed, changed, resources } = text;
     let mut delta = Delta { tick: after, despawned, spawned, ..Delta::default() };
-    let known = |name: &String| image.lane(name).is_some();
-    let names = removed.iter().map(|row| &row.1).chain(changed.iter().map(|row| &row.1));
-    if let Some(name) = names.into_iter().find(|name| !known(name)) {
-        return Err(unknown_type(name));
-    }
-    for (lane, index) in image.lanes.iter().zip(0_u32..) {
-        let mut change = LaneDelta { lane: index, removed: Vec::new(), changed: Vec::new(), bytes: Vec::new() };
-        change.removed.extend(removed.iter().filter(|row| *row.1 == *lane.name).map(|row| row.0));
-        for (id, _, value) in changed.iter().filter(|row| *row.1 == *lane.name) {
-            change.changed.push(*id);
-            change.bytes.extend(bytes(&lane.schema, value, || format!("sim:{id} {} after tick {after}", lane.name))?);
+    let removed = by_lane(image, removed.into_iter().map(|(id, name)| (id, name, ())).collect())?;
+    let changed = by_lane(image, changed)?;
+    for (((lane, removed), changed), index) in image.lanes.iter().zip(removed).zip(changed).zip(0_u32..) {
+        if removed.is_empty() && changed.is_empty() {
+            continue;
         }
-        if !change.removed.is_empty() || !change.changed.is_empty() {
-            delta.lanes.push(change);
+        let removed = removed.into_iter().map(|(id, ())| id).collect();
+        let mut change = LaneDelta { lane: index, removed, changed: Vec::new(), bytes: Vec::new() };
+        for (id, value) in changed {
+            change.changed.push(id);
+            change.bytes.extend(bytes(&lane.schema, &value, || format!("sim:{id} {} after tick {after}", lane.name))?);
         }
+        delta.lanes.push(change);
     }
     for (name, value) in resources {
-        let found = image.resources.iter().zip(0_u32..).find(|(resource, _)| *resource.name == *name);
-        let (resource, index) = found.ok_or_else(|| unknown_type(&name))?;
-        let value =
-            value.map(|value| bytes(&resource.schema, &value, || format!("{name} after tick {after}"))).transpose()?;
-        delta.resources.push((index, value));
+        let index = resource_index(image, &name)?;
+        let schema = &image.resources[index].schema;
+        let value = value.map(|value| bytes(schema, &value, || format!("{name} after tick {after}"))).transpose()?;
+        delta.resources.push((u32::try_from(index).map_err(|_| unknown_type(&name))?, value));
     }
     Ok(delta)
 }

@@ -347,3 +347,129 @@ pub mod world {
             .prop_map(|(tick, things, news, score)| World { tick, things, news, score })
     }
 }
+
+/// Whole tapes.
+pub mod tapes {
+    use super::world::{Thing, World, bag, body, world};
+    use super::*;
+    use bevy_replay_tape::{
+        Changes, ClockChange, End, EndReason, Header, Image, Mark, Start, Tape, Track, TypeSpec, encode_to_vec,
+    };
+    use std::sync::Arc;
+
+    #[derive(Canonical, Debug, Clone, PartialEq)]
+    #[canonical(crate = bevy_replay_tape)]
+    pub struct Steer {
+        pub x: i8,
+        pub jump: bool,
+    }
+
+    /// Returns a header for the types of an image, and two inputs: `Said` (any text) and `Steer`.
+    pub fn header(image: &Image) -> Header {
+        let spec =
+            |name: &str, schema: &Arc<bevy_replay_tape::Schema>| TypeSpec { name: name.into(), schema: schema.clone() };
+        let mut header = Header::new("my_game");
+        header.tick_first = image.tick;
+        header.tracks = vec![spec("Said", &Arc::new(String::schema())), spec("Steer", &Arc::new(Steer::schema()))];
+        header.lanes = image.lanes.iter().map(|lane| spec(&lane.name, &lane.schema)).collect();
+        header.resources = image.resources.iter().map(|state| spec(&state.name, &state.schema)).collect();
+        header
+    }
+
+    /// Makes a tape of what a game recorded: the worlds before the first tick and after each.
+    pub fn recorded(worlds: &[World], inputs: &[(String, Steer)]) -> Tape {
+        let images: Vec<Image> = worlds.iter().map(World::image).collect();
+        let mut tape = Tape::new(header(&images[0]));
+        tape.tracks = tape
+            .header
+            .tracks
+            .iter()
+            .map(|spec| Track { name: spec.name.clone(), schema: spec.schema.clone(), changes: Changes::default() })
+            .collect();
+        for (tick, (said, steer)) in (tape.header.tick_first..).zip(inputs) {
+            tape.tracks[0].changes.record(tick, &encode_to_vec(said));
+            tape.tracks[1].changes.record(tick, &encode_to_vec(steer));
+        }
+        for (index, pair) in (0..).zip(images.windows(2)) {
+            let digest = pair[1].digest();
+            tape.digests.roots.push(digest.root);
+            if index % 2 == 0 {
+                tape.digests.lane_ticks.push(index);
+                tape.digests.lane_digests.extend([digest.lanes, digest.resources].concat());
+            }
+            tape.values.push(pair[1].delta_from(&pair[0]));
+        }
+        tape.end.tick_count = worlds.len() as u64 - 1;
+        tape.initial = images.into_iter().next();
+        tape
+    }
+
+    /// Makes a tape of so many ticks: one body falls and one comes and goes.
+    pub fn falling(ticks: u64) -> Tape {
+        let world = |tick: u64| {
+            let mut world = World { tick, news: Some(Vec::new()), score: Some(0), ..World::default() };
+            let speed = f32::from(u16::try_from(tick).unwrap_or(u16::MAX)) * 0.5;
+            world
+                .things
+                .insert(1, Thing { body: Some(body(i32::try_from(tick).unwrap_or(-1), speed)), ..Default::default() });
+            if tick % 5 == 2 {
+                world.things.insert(2, Thing { bag: Some(bag()), ..Default::default() });
+            }
+            world
+        };
+        let worlds: Vec<World> = (0..=ticks).map(world).collect();
+        let inputs: Vec<(String, Steer)> = (0..ticks)
+            .map(|tick| {
+                (format!("tick {}", tick / 10), Steer { x: [-1, 0, 1][tick as usize % 3], jump: tick % 7 == 0 })
+            })
+            .collect();
+        let mut tape = recorded(&worlds, &inputs);
+        tape.clock.push(ClockChange { tick: ticks / 2, timestep_ns: 20_000_000 });
+        tape.marks.push(Mark { tick: ticks / 3, text: "here".into() });
+        tape.end.claims.insert("score".into(), "12".into());
+        tape
+    }
+
+    fn input() -> impl Strategy<Value = (String, Steer)> {
+        (text(), any::<i8>(), any::<bool>()).prop_map(|(said, x, jump)| (said, Steer { x, jump }))
+    }
+
+    /// Random tapes; each part that may be missing sometimes is.
+    pub fn tape() -> impl Strategy<Value = Tape> {
+        let worlds = collection::vec(world(), 1..7);
+        let parts = (any::<[bool; 4]>(), text(), any::<[u64; 3]>(), 1..u64::MAX, any::<Option<u32>>());
+        (worlds, collection::vec(input(), 0..8), parts).prop_map(|(mut worlds, inputs, parts)| {
+            let first = worlds[0].tick;
+            for (world, tick) in worlds.iter_mut().zip(first..) {
+                world.tick = tick;
+            }
+            let inputs = &inputs[..inputs.len().min(worlds.len())];
+            let mut tape = recorded(&worlds, inputs);
+            let ([values, initial, roots, restores], odd, numbers, timestep_ns, claim) = parts;
+            if !values || !initial {
+                tape.values.clear();
+            }
+            if !initial {
+                tape.initial = None;
+            }
+            if !roots {
+                tape.digests = Default::default();
+            }
+            let Header { game, game_version, bevy_version, notes, .. } = &mut tape.header;
+            for text in [game, game_version, bevy_version, notes] {
+                text.clone_from(&odd);
+            }
+            tape.header.features = vec![odd.clone()];
+            tape.header.content.insert(odd.clone(), odd.clone());
+            (tape.header.seed, tape.header.elapsed_ns) = (numbers[0], numbers[1]);
+            tape.header.timestep_ns = timestep_ns;
+            tape.header.start = if restores { Start::Image } else { Start::Gate };
+            tape.clock = vec![ClockChange { tick: first + 1, timestep_ns }];
+            tape.marks = vec![Mark { tick: numbers[2], text: odd.clone() }];
+            let reason = if restores { EndReason::CapacityReached } else { EndReason::Unfinished };
+            let claims = claim.map(|claim| (odd, claim.to_string())).into_iter().collect();
+            tape.end = End { reason, claims, ..tape.end };
+            tape
+        })
+    }
+}
