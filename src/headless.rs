@@ -226,13 +226,18 @@ impl Headless {
     }
 
     /// Gives one input per tick, from the first tick on. May be called once for each recorded type.
+    ///
+    /// A type with fewer inputs than another is released when it has no more.
     #[must_use]
     pub fn inputs<T: TickInput>(mut self, inputs: impl IntoIterator<Item = T>) -> Self {
         let mut changes = Changes::default();
-        for (tick, input) in (0..).zip(inputs) {
-            changes.record(tick, &encode_to_vec(&input));
-            self.feed.end.tick_count = self.feed.end.tick_count.max(tick + 1);
+        let mut ticks = 0;
+        for input in inputs {
+            changes.record(ticks, &encode_to_vec(&input));
+            ticks += 1;
         }
+        changes.record(ticks, &encode_to_vec(&T::default()));
+        self.feed.end.tick_count = self.feed.end.tick_count.max(ticks);
         self.feed.tracks.push(Track { name: T::type_name(), schema: Arc::new(T::schema()), changes });
         self
     }
