@@ -1,0 +1,197 @@
+//! Recording unchanged input allocates nothing per tick, and an idle plugin nothing at all.
+#![expect(unsafe_code, reason = "a counting allocator is the only way to see allocations")]
+
+use bevy_app::prelude::*;
+use bevy_ecs::entity_disabling::Disabled;
+use bevy_ecs::prelude::*;
+use bevy_ecs::schedule::{Schedules, SingleThreadedExecutor};
+use bevy_replay::prelude::*;
+use bevy_time::{TimePlugin, TimeUpdateStrategy};
+use core::cell::Cell;
+use std::alloc::{GlobalAlloc, Layout, System};
+
+struct Counting;
+
+thread_local! {
+    /// Whether this thread counts; others of the test binary run at the same time.
+    static COUNTS: Cell<bool> = const { Cell::new(false) };
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+fn note() {
+    if COUNTS.get() {
+        COUNT.set(COUNT.get() + 1);
+    }
+}
+
+// SAFETY: all work is done by the system's allocator; counting touches two cells that need no memory.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note();
+        // SAFETY: as the caller promised.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promised.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        note();
+        // SAFETY: as the caller promised.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// From this tick on allocations are counted: memory has its size by then.
+const WARM: u64 = 100;
+
+/// Ten minutes at 64 Hz.
+const TICKS: u64 = 38_400;
+
+#[derive(Resource, Default, Clone, TickInput)]
+struct Steer {
+    x: i8,
+    #[once]
+    jump: bool,
+}
+
+#[derive(Component, Canonical, Default)]
+struct Position {
+    x: f32,
+    y: f32,
+}
+
+#[derive(Component, Canonical)]
+#[component(storage = "SparseSet")]
+struct Burning(u8);
+
+/// A lane without a fixed width.
+#[derive(Component, Canonical)]
+struct Name(String, Vec<u16>);
+
+#[derive(Component, Canonical)]
+struct Aim(Entity);
+
+#[derive(Component, Canonical)]
+struct Hero;
+
+#[derive(Component)]
+struct Unregistered;
+
+#[derive(Resource, Canonical, Default)]
+struct Score(u64);
+
+#[derive(Resource, Default)]
+struct Counted {
+    ticks: u64,
+}
+
+/// All kinds of lanes, several tables, ids in no order; ticks change values and allocate nothing themselves.
+fn game(app: &mut App) {
+    app.add_plugins(ReplayPlugin::new("allocations"))
+        .record_input::<Steer>()
+        .register_authoritative::<(Position, Burning, Name, Aim, Hero)>()
+        .register_authoritative_resource::<Score>()
+        .init_resource::<Score>()
+        .init_resource::<Counted>();
+    app.add_systems(Startup, |mut commands: Commands| {
+        let hero = commands.spawn((Hero, Position::default(), Name("hero".into(), vec![1, 2]))).id();
+        for i in 0..10_u8 {
+            commands.spawn((SimId(100 - u64::from(i)), Position::default(), Aim(hero)));
+            commands.spawn((Position::default(), Burning(i), Unregistered));
+            commands.spawn((Position::default(), Name(format!("foe {i}"), vec![]), Disabled));
+        }
+    });
+    app.add_systems(
+        FixedUpdate,
+        |steer: Res<Steer>, mut all: Query<(&mut Position, Option<&mut Burning>)>, mut score: ResMut<Score>| {
+            for (mut position, burning) in &mut all {
+                position.x += f32::from(steer.x) + 0.5;
+                position.y = -position.x;
+                if let Some(mut burning) = burning {
+                    burning.0 = burning.0.wrapping_add(1);
+                }
+            }
+            score.0 += 1;
+        },
+    );
+    app.add_systems(
+        RunFixedMainLoop,
+        (
+            (|tick: Res<SimTick>| COUNTS.set(tick.0 >= WARM)).in_set(RunFixedMainLoopSystems::BeforeFixedMainLoop),
+            (|mut counted: ResMut<Counted>| {
+                counted.ticks += u64::from(COUNTS.get());
+                COUNTS.set(false);
+            })
+            .in_set(RunFixedMainLoopSystems::AfterFixedMainLoop),
+        ),
+    );
+}
+
+fn counted() -> u64 {
+    COUNT.replace(0)
+}
+
+/// Runs frames of one tick.
+fn run_live(app: &mut App, ticks: u64) {
+    app.add_plugins((TaskPoolPlugin::default(), TimePlugin));
+    app.insert_resource(TimeUpdateStrategy::FixedTimesteps(1));
+    for (_, schedule) in app.world_mut().resource_mut::<Schedules>().iter_mut() {
+        schedule.set_executor(SingleThreadedExecutor::new());
+    }
+    for _ in 0..=ticks {
+        app.update();
+    }
+    assert_eq!(app.world().resource::<SimTick>().0, ticks);
+    assert_eq!(app.world().resource::<Counted>().ticks, ticks - WARM);
+}
+
+#[test]
+fn ten_minutes_of_unchanged_input_are_recorded_without_an_allocation() -> Result<(), ReplayError> {
+    let run = Headless::new(game).detail(Detail::Roots).record(TICKS)?;
+    assert_eq!(counted(), 0, "allocations in {} ticks", TICKS - WARM);
+    assert_eq!(run.resource::<Counted>()?.ticks, TICKS - WARM);
+    assert_eq!(run.tape().digests.roots.len() as u64, TICKS);
+    assert_eq!(run.tape().tracks[0].changes.len(), 1);
+    assert_eq!(run.resource::<Score>()?.0, TICKS);
+    Ok(())
+}
+
+#[test]
+fn idle_plugin_allocates_nothing() {
+    let mut app = App::new();
+    app.add_plugins(game);
+    run_live(&mut app, 2000);
+    assert_eq!(counted(), 0);
+}
+
+#[test]
+fn replay_allocates_for_its_report_and_nothing_per_tick() -> Result<(), ReplayError> {
+    let mut counts = Vec::new();
+    for ticks in [1000, 3000] {
+        let tape = Headless::new(game).detail(Detail::Roots).record(ticks)?.tape().clone();
+        counted();
+        Headless::new(game).verify(tape)?.assert_verified();
+        counts.push(counted());
+    }
+    assert_eq!(counts[0], counts[1]);
+    Ok(())
+}
+
+#[test]
+fn allocation_of_the_game_is_counted() -> Result<(), ReplayError> {
+    Headless::new((game, |app: &mut App| {
+        app.add_systems(FixedUpdate, || {
+            std::hint::black_box(Box::new(1));
+        });
+    }))
+    .detail(Detail::Roots)
+    .record(200)?;
+    assert_eq!(counted(), 200 - WARM);
+    Ok(())
+}
