@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// Each entity with a registered authoritative type has one. Ids ascend in the order of spawning,
 /// starting at 0. A game may insert ids of its own; later ones then start above them. Clones get new ids.
-/// Sort by it where the order of a query matters: `query.iter().sort::<&SimId>()`.
+/// Where the order of a query matters, let it read the id and sort by it:
+/// `Query<(&SimId, &mut Health)>`, `query.iter_mut().sort::<&SimId>()`.
 #[derive(Component, Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[component(immutable, clone_behavior = Ignore, on_insert = keep_ahead)]
 pub struct SimId(pub u64);
