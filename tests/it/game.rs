@@ -297,3 +297,33 @@ pub(crate) fn clutter(app: &mut App) {
     };
     app.add_systems(FixedUpdate, label).add_systems(FixedFirst, renew).add_systems(Update, label);
 }
+
+const CHILD: &str = "BEVY_REPLAY_TEST_CHILD";
+const ANSWER: &str = "answer: ";
+
+/// Runs a test of this binary in a process of its own, which finds `task` in [`task`], and returns its answer.
+pub(crate) fn in_child(test: &str, task: &str, threads: u32) -> Result<Vec<String>, Box<dyn core::error::Error>> {
+    let test = test.strip_prefix(concat!(env!("CARGO_CRATE_NAME"), "::")).unwrap_or(test);
+    let output = std::process::Command::new(std::env::current_exe()?)
+        .args(["--exact", test, "--nocapture"])
+        .env(CHILD, task)
+        .env(THREADS, threads.to_string())
+        .output()?;
+    let text = String::from_utf8(output.stdout)?;
+    if !output.status.success() {
+        return Err(format!("the child failed: {text}{}", String::from_utf8_lossy(&output.stderr)).into());
+    }
+    let lines = text.lines().filter_map(|line| line.split_once(ANSWER));
+    let answer: Vec<String> = lines.map(|(_, answer)| answer.to_owned()).collect();
+    if answer.is_empty() { Err(format!("{test} did not run: {text}").into()) } else { Ok(answer) }
+}
+
+/// Returns what a child process is to do; `None` in the parent.
+pub(crate) fn task() -> Option<String> {
+    std::env::var(CHILD).ok()
+}
+
+/// Answers the parent.
+pub(crate) fn answer(text: impl core::fmt::Display) {
+    println!("{ANSWER}{text}");
+}
