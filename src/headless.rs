@@ -276,7 +276,8 @@ impl Headless {
             runtime.end_recording(world, bevy_replay_tape::EndReason::Stopped);
             world.resource::<Deck>().tape().cloned()
         });
-        Ok(self.into_run(None, tape))
+        let tape = tape.unwrap_or_else(|| Arc::new(Tape::new(self.header()))); // no tick, no recording
+        Ok(self.into_run(None, Some(tape)))
     }
 
     /// Plays a tape and compares digests; goes on after a difference, to see whether it heals.
@@ -435,14 +436,14 @@ impl Headless {
         while self.app.plugins_state() == bevy_app::PluginsState::Adding {
             bevy_tasks::tick_global_task_pools_on_main_thread();
         }
-        self.app.finish();
-        self.app.cleanup();
         if !self.app.is_plugin_added::<ReplayPlugin>() {
             return Err(ReplayError::NoPlugin);
         }
         if !self.app.is_plugin_added::<TimePlugin>() {
             self.app.add_plugins(TimePlugin);
         }
+        self.app.finish();
+        self.app.cleanup();
         let detail = self.detail;
         self.with(|_, runtime| runtime.settings.detail = detail.unwrap_or(runtime.settings.detail));
         let world = self.app.world_mut();
