@@ -2,6 +2,7 @@
 
 mod border;
 mod changed_digests;
+mod compare;
 mod deck;
 mod equal_digests;
 mod executors;
@@ -14,6 +15,7 @@ mod processes;
 mod refusals;
 mod registration;
 mod roles;
+mod runs;
 mod sim_ids;
 mod tick_order;
 mod timestep;
