@@ -3,9 +3,9 @@
 mod report;
 
 use crate::image::{Difference, Image};
-use std::collections::BTreeMap;
+use crate::tape::{Header, Track, TypeSpec};
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::tape::Header;
 pub use crate::tape::HeaderDifference;
 pub use report::{Report, Verdict};
 
@@ -26,8 +26,10 @@ pub struct Evidence<'a> {
 pub struct Divergence {
     /// The 0-based tick whose run made the difference; `None` if the states differ before the first.
     pub tick: Option<u64>,
-    /// Length of a tick, to show the tick as a time.
+    /// Length of a tick in nanoseconds, to show the tick as a time; 0 where ticks had no one length.
     pub timestep_ns: u64,
+    /// The first tick that may have made the difference: earlier than `tick` where those between were not compared.
+    pub tick_earliest: u64,
     /// The last tick after which both agreed, if any.
     pub last_agreeing: Option<u64>,
     /// Root digests, expected and got.
@@ -79,9 +81,11 @@ pub struct Later {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// Types both know: name, and index on either side.
-    common: Vec<(String, usize, usize)>,
-    /// Whether both know the same types, so that roots can be compared.
+    /// The types both know.
+    common: Vec<CommonType>,
+    /// Whether both make digests by the same rules.
+    comparable_digests: bool,
+    /// Whether also all types are the same, so that roots can be compared.
     comparable_roots: bool,
     header_differences: Vec<HeaderDifference>,
     tick_first: u64,
@@ -91,24 +95,42 @@ pub struct Comparison {
     first: Option<Divergence>,
 }
 
+/// A type that both runs know.
+#[derive(Debug, Clone)]
+struct CommonType {
+    name: String,
+    /// Its place among the types of either run.
+    places: (usize, usize),
+    /// Whether its bytes, and so its digests, mean the same.
+    same_encoding: bool,
+}
+
 impl Comparison {
     /// Starts to compare; the second header is that of the run under test.
     #[must_use]
     pub fn new(expected: &Header, got: &Header) -> Self {
-        let names = |header: &Header| -> Vec<String> {
-            header.lanes.iter().chain(&header.resources).map(|spec| spec.name.clone()).collect()
-        };
-        let (a, b) = (names(expected), names(got));
-        let common = a
+        let specs = |header: &'_ Header| -> Vec<TypeSpec> { [&*header.lanes, &*header.resources].concat() };
+        let (a, b) = (specs(expected), specs(got));
+        let places: BTreeMap<&str, usize> = b.iter().enumerate().map(|(place, spec)| (&*spec.name, place)).collect();
+        let common: Vec<CommonType> = a
             .iter()
             .enumerate()
-            .filter_map(|(i, name)| Some((name.clone(), i, b.iter().position(|other| other == name)?)));
+            .filter_map(|(i, spec)| {
+                let j = *places.get(&*spec.name)?;
+                let same_encoding = spec.schema.same_encoding(&b[j].schema);
+                Some(CommonType { name: spec.name.clone(), places: (i, j), same_encoding })
+            })
+            .collect();
+        let same_types = a.len() == b.len() && a.len() == common.len();
+        let same_places = common.iter().all(|common| common.places.0 == common.places.1 && common.same_encoding);
+        let comparable_digests = expected.digest_version == got.digest_version;
         Self {
-            common: common.collect(),
-            comparable_roots: a == b && expected.digest_version == got.digest_version,
+            common,
+            comparable_digests,
+            comparable_roots: comparable_digests && same_types && same_places,
             header_differences: expected.differences(got),
-            tick_first: expected.tick_first,
-            timestep_ns: expected.timestep_ns,
+            tick_first: expected.tick_first.max(got.tick_first),
+            timestep_ns: if expected.timestep_ns == got.timestep_ns { expected.timestep_ns } else { 0 },
             last_agreeing: None,
             compared: 0,
             first: None,
@@ -121,8 +143,12 @@ impl Comparison {
         if found.is_empty() || self.first.is_some() {
             return false;
         }
-        self.first =
-            Some(Divergence { timestep_ns: self.timestep_ns, differences: Some(found), ..Divergence::default() });
+        self.first = Some(Divergence {
+            timestep_ns: self.timestep_ns,
+            tick_earliest: self.tick_first,
+            differences: Some(found),
+            ..Divergence::default()
+        });
         true
     }
 
@@ -152,6 +178,7 @@ impl Comparison {
         self.first = Some(Divergence {
             tick: Some(tick),
             timestep_ns: self.timestep_ns,
+            tick_earliest: self.last_agreeing.map_or(self.tick_first, |last| last + 1),
             last_agreeing: self.last_agreeing,
             roots: expected.root.zip(got.root),
             types,
@@ -169,21 +196,28 @@ impl Comparison {
         {
             return Some(a == b);
         }
-        if let Some((a, b)) = expected.types.zip(got.types) {
-            return Some(self.common.iter().all(|(_, i, j)| a.get(*i) == b.get(*j)));
+        if let Some(different) = self.types_that_differ(expected, got) {
+            return Some(different.is_empty());
         }
         let (a, b) = expected.image.zip(got.image)?;
         Some(self.common_differences(a, b).is_empty())
     }
 
+    /// Returns the names of the types whose digests differ; `None` if no digests can be compared.
     fn types_that_differ(&self, expected: &Evidence<'_>, got: &Evidence<'_>) -> Option<Vec<String>> {
         let (a, b) = expected.types.zip(got.types)?;
-        Some(self.common.iter().filter(|(_, i, j)| a.get(*i) != b.get(*j)).map(|(name, ..)| name.clone()).collect())
+        let comparable = || self.common.iter().filter(|common| common.same_encoding);
+        if !self.comparable_digests || comparable().next().is_none() {
+            return None;
+        }
+        let differs = |common: &&CommonType| a.get(common.places.0) != b.get(common.places.1);
+        Some(comparable().filter(differs).map(|common| common.name.clone()).collect())
     }
 
     fn common_differences(&self, expected: &Image, got: &Image) -> Vec<Difference> {
+        let known: BTreeSet<&str> = self.common.iter().map(|common| &*common.name).collect();
         let mut found = expected.diff(got);
-        found.retain(|row| row.type_name.is_empty() || self.common.iter().any(|(name, ..)| *name == row.type_name));
+        found.retain(|row| row.type_name.is_empty() || known.contains(&*row.type_name));
         found
     }
 
@@ -200,7 +234,7 @@ impl Comparison {
         }
     }
 
-    /// Ends the comparison; the numbers are how many ticks either run has.
+    /// Ends the comparison; the numbers are how many ticks either run has, from the first that both have.
     #[must_use]
     pub fn finish(self, expected_ticks: u64, got_ticks: u64) -> Report {
         let verdict = if self.first.is_some() || expected_ticks != got_ticks {
@@ -237,29 +271,58 @@ impl crate::Tape {
     #[must_use]
     pub fn diff(&self, got: &Self) -> Report {
         let mut comparison = Comparison::new(&self.header, &got.header);
-        let mut images = (self.initial.clone(), got.initial.clone());
-        if let (Some(a), Some(b)) = &images {
-            comparison.initial(a, b);
+        let (first, last) = (comparison.tick_first, self.ticks().end.min(got.ticks().end));
+        let (mut image, mut got_image) = (self.image_before(first), got.image_before(first));
+        if let (Some(expected), Some(got)) = (&image, &got_image) {
+            comparison.initial(expected, got);
         }
-        let first = self.header.tick_first.max(got.header.tick_first);
-        let last = self.ticks().end.min(got.ticks().end);
         for tick in first..last {
-            for (tape, image) in [(self, &mut images.0), (got, &mut images.1)] {
+            for (tape, image) in [(self, &mut image), (got, &mut got_image)] {
                 if !tape.step_image(image, tick) {
                     *image = None;
                 }
             }
-            let evidence = |tape: &'_ Self| Evidence { root: tape.root_after(tick), types: None, image: None };
-            let expected = Evidence { types: self.lanes_after(tick), image: images.0.as_ref(), ..evidence(self) };
-            let other = Evidence { types: got.lanes_after(tick), image: images.1.as_ref(), ..evidence(got) };
-            if comparison.tick(tick, &expected, &other) {
+            let (expected, got) = (self.evidence(tick, image.as_ref()), got.evidence(tick, got_image.as_ref()));
+            if comparison.tick(tick, &expected, &got) {
                 comparison.annotate(|found| found.inputs = self.inputs_text(tick));
             }
         }
-        let mut report = comparison.finish(self.tick_count(), got.tick_count());
+        if !self.clock.is_empty() || !got.clock.is_empty() {
+            comparison.annotate(|found| found.timestep_ns = 0);
+        }
+        let ticks = |tape: &Self| tape.ticks().end.saturating_sub(first);
+        let mut report = comparison.finish(ticks(self), ticks(got));
         report.tape = self.header.origin();
         report.replayed_by = got.header.origin();
+        report.notes.extend(self.input_difference(got, first..last));
         report
+    }
+
+    fn evidence<'a>(&'a self, tick: u64, image: Option<&'a Image>) -> Evidence<'a> {
+        Evidence { root: self.root_after(tick), types: self.lanes_after(tick), image }
+    }
+
+    /// Returns the image before a tick, where the tape has the values.
+    fn image_before(&self, tick: u64) -> Option<Image> {
+        let mut image = self.initial.clone();
+        let has_values = (self.header.tick_first..tick).all(|tick| self.step_image(&mut image, tick));
+        image.filter(|_| has_values)
+    }
+
+    /// Says which of these ticks is the first that read other inputs.
+    fn input_difference(&self, got: &Self, ticks: core::ops::Range<u64>) -> Option<String> {
+        let common = self.tracks.iter().filter_map(|track| Some((track, got.track(&track.name)?)));
+        let common = common.filter(|(a, b)| a.schema.same_encoding(&b.schema));
+        let first = |(a, b): (&Track, &Track)| {
+            let mut changes: Vec<u64> = a.changes.iter().chain(b.changes.iter()).map(|(tick, _)| tick).collect();
+            changes.push(ticks.start);
+            changes.sort_unstable();
+            let differs = |tick: &u64| ticks.contains(tick) && a.changes.at(*tick) != b.changes.at(*tick);
+            Some((changes.into_iter().find(differs)?, a.name.clone()))
+        };
+        let (tick, name) = common.filter_map(first).min()?;
+        let text = |tape: &Self| tape.track(&name).map_or_else(String::new, |track| track.text_at(tick));
+        Some(format!("inputs differ from tick {tick} on: expected {}, got {}", text(self), text(got)))
     }
 
     /// Brings an image to the state after a tick with the recorded values; returns whether the tape has them.

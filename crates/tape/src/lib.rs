@@ -1,8 +1,9 @@
 //! The values of `bevy_replay`, without an engine: canonical encoding and schemas, images of a game's
 //! state, their digests and differences, tapes, and the report that names a divergence.
 //!
-//! Nothing here touches a `World`, a clock or a file handle. Games use this crate through `bevy_replay`,
-//! which re-exports it; tools that read tapes of games they have never seen use it alone.
+//! Nothing here touches a `World` or a clock, and files are touched by [`Tape::load`] alone. Games use this
+//! crate through `bevy_replay`, which re-exports it; tools that read tapes of games they have never seen use
+//! it alone.
 //!
 //! What is frozen on disk is written in `docs/digest.md` and `docs/tape-format.md`.
 //!

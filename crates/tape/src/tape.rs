@@ -69,9 +69,13 @@ impl Digests {
     /// Returns the lane and resource digests of a tick since `tick_first`, where they were kept.
     #[must_use]
     pub fn lanes(&self, index: u64) -> Option<&[u64]> {
-        let per_tick = self.lane_digests.len().checked_div(self.lane_ticks.len())?;
-        let row = self.lane_ticks.binary_search(&index).ok()?;
-        self.lane_digests.get(row * per_tick..(row + 1) * per_tick)
+        Some(self.row(self.lane_ticks.binary_search(&index).ok()?))
+    }
+
+    /// Returns the digests that belong to a place in `lane_ticks`.
+    fn row(&self, row: usize) -> &[u64] {
+        let per_tick = self.lane_digests.len().checked_div(self.lane_ticks.len()).unwrap_or(0);
+        self.lane_digests.get(row * per_tick..(row + 1) * per_tick).unwrap_or_default()
     }
 }
 

@@ -76,7 +76,8 @@ proptest! {
                 change(&mut lane.removed);
             }
         };
-        let changes: [&dyn Fn(&mut Vec<u64>); 4] = [
+        type Change<'a> = &'a dyn Fn(&mut Vec<u64>);
+        let changes: [Change<'_>; 4] = [
             &|ids| { ids.reverse(); },
             &|ids| ids.push(id),
             &|ids| { if !ids.is_empty() { let at = at.index(ids.len()); ids[at] = id; } },
@@ -298,7 +299,8 @@ fn root(change: impl FnOnce(&mut World)) -> u64 {
 fn the_digest_changes_with_what_is_another_state() {
     let base = root(|_| ());
     assert_eq!(base, root(|_| ()));
-    let changes: [(&str, &dyn Fn(&mut World)); 12] = [
+    type Change<'a> = &'a dyn Fn(&mut World);
+    let changes: [(&str, Change<'_>); 12] = [
         ("two entities swap values", &|world| {
             let a = first(world).body.replace(body(-1, 0.0));
             world.things.entry(20).or_default().body = a;

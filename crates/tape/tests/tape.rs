@@ -19,6 +19,8 @@ fn good() -> Tape {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
     #[test]
     fn a_tape_is_read_back_from_bytes_and_from_text(tape in tape()) {
         prop_assert_eq!(&Tape::from_bytes(&tape.to_bytes())?, &tape);
@@ -347,7 +349,8 @@ fn parts_that_contradict_each_other_are_named() {
 
 #[test]
 fn binary_parts_that_no_text_can_hold_are_refused() {
-    let init = |initial: (u64, Vec<u64>, Vec<(Vec<u64>, Vec<u8>)>, Vec<Option<Vec<u8>>>)| {
+    type Lanes = Vec<(Vec<u64>, Vec<u8>)>;
+    let init = |initial: (u64, Vec<u64>, Lanes, Vec<Option<Vec<u8>>>)| {
         refused(|chunks| {
             let at = index_of(chunks, b"INIT");
             chunks[at].1 = encode_to_vec(&initial);

@@ -1,6 +1,6 @@
 //! The report as text. The first line alone is a useful answer.
 
-use super::{Divergence, HeaderDifference};
+use super::{Divergence, HeaderDifference, Later};
 use crate::image::{Difference, Side};
 use crate::value::Value;
 use core::fmt;
@@ -13,9 +13,9 @@ use core::fmt;
 pub struct Report {
     /// The answer.
     pub verdict: Verdict,
-    /// The first tick that was compared.
+    /// The first tick that both sides have.
     pub tick_first: u64,
-    /// How many ticks either side has: expected, got.
+    /// How many ticks either side has from there on: expected, got.
     pub ticks: (u64, u64),
     /// How many ticks could be compared.
     pub compared: u64,
@@ -60,13 +60,15 @@ impl Report {
         self.verdict == Verdict::Verified
     }
 
-    /// Returns `first divergence: none`, or where it is.
+    /// Returns where the first difference is: `tick 97`, `before the first tick` or `none`.
     #[must_use]
     pub fn first_divergence(&self) -> String {
         match (&self.divergence, self.ticks) {
-            (Some(found), _) => {
-                found.tick.map_or_else(|| "before the first tick".into(), |tick| format!("tick {tick}"))
-            }
+            (Some(found), _) => match found.tick {
+                None => "before the first tick".into(),
+                Some(tick) if found.tick_earliest < tick => format!("between tick {} and {tick}", found.tick_earliest),
+                Some(tick) => format!("tick {tick}"),
+            },
             (None, (a, b)) if a != b => format!("tick {}", self.tick_first + a.min(b)),
             _ => "none".into(),
         }
@@ -113,50 +115,76 @@ fn grouped(number: u64) -> String {
     out
 }
 
+fn counted(number: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+/// Returns `sim:12 "Goblin"`; nothing for a resource.
 fn entity(row: &Difference, found: &Divergence) -> String {
-    let name = row.sim_id.and_then(|id| found.names.get(&id));
-    match (row.sim_id, name) {
-        (Some(id), Some(name)) => format!("sim:{id} {name:?} "),
-        (Some(id), None) => format!("sim:{id} "),
-        (None, _) => String::new(),
+    match row.sim_id.map(|id| (id, found.names.get(&id))) {
+        Some((id, Some(name))) => format!("sim:{id} {name:?}"),
+        Some((id, None)) => format!("sim:{id}"),
+        None => String::new(),
     }
 }
 
-fn side(side: &Side, bits: bool) -> String {
-    match side {
-        Side::Value(Value::F32(raw)) if bits => format!("{side} (0x{raw:08X})"),
-        Side::Value(Value::F64(raw)) if bits => format!("{side} (0x{raw:016X})"),
+/// Letters of a value that are shown unless all are asked for.
+const LETTERS_SHOWN: usize = 60;
+
+/// Returns one side of a difference; `all` of it and with bits, or what fits a line.
+fn side(side: &Side, all: bool) -> String {
+    let text = match side {
+        Side::Value(Value::Entity(Some(id))) => format!("sim:{id}"),
+        Side::Value(Value::Entity(None)) => "no entity".into(),
+        Side::Value(Value::F32(raw)) if all => format!("{side} (0x{raw:08X})"),
+        Side::Value(Value::F64(raw)) if all => format!("{side} (0x{raw:016X})"),
         _ => side.to_string(),
+    };
+    if all || text.chars().nth(LETTERS_SHOWN).is_none() {
+        return text;
     }
+    text.chars().take(LETTERS_SHOWN - 1).chain(['…']).collect()
 }
 
-/// One line: what differs first.
+/// Types that the first line names.
+const TYPES_SHOWN: usize = 3;
+
+/// One line: where, and what differs first. With `{:#}` values are shown whole, however long.
 impl fmt::Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.tick {
             None => f.write_str("diverged before the first tick: ")?,
             Some(tick) => {
-                let nanos = u128::from(tick) * u128::from(self.timestep_ns);
-                let hundredths = nanos / 10_000_000;
-                match self.last_agreeing {
-                    Some(last) if last + 1 < tick => write!(f, "diverged between tick {} and tick {tick}", last + 1)?,
-                    _ => write!(f, "diverged at tick {tick}")?,
+                if self.tick_earliest < tick {
+                    write!(f, "diverged between tick {} and tick {tick}", self.tick_earliest)?;
+                } else {
+                    write!(f, "diverged at tick {tick}")?;
                 }
-                write!(f, " ({}.{:02} s): ", hundredths / 100, hundredths % 100)?;
+                if self.timestep_ns > 0 {
+                    let hundredths = u128::from(tick) * u128::from(self.timestep_ns) / 10_000_000;
+                    write!(f, " ({}.{:02} s)", hundredths / 100, hundredths % 100)?;
+                }
+                f.write_str(": ")?;
             }
         }
-        match (&self.differences, &self.types, self.roots) {
-            (Some(rows), ..) if !rows.is_empty() => {
-                let row = &rows[0];
-                write!(f, "{}{}{} ", entity(row, self), row.type_name, row.path)?;
-                write!(f, "expected {} got {}", row.expected, row.got)?;
-                if rows.len() > 1 {
-                    write!(f, " (+{} more)", rows.len() - 1)?;
-                }
-                Ok(())
+        let types = self.types.as_deref().unwrap_or_default();
+        match (self.differences.as_deref(), types, self.roots) {
+            (Some([row, others @ ..]), ..) => {
+                let place = format!("{} {}{}", entity(row, self), row.type_name, row.path);
+                let all = f.alternate();
+                write!(f, "{} expected {} got {}", place.trim(), side(&row.expected, all), side(&row.got, all))?;
+                if others.is_empty() { Ok(()) } else { write!(f, " (+{} more)", grouped(others.len() as u64)) }
             }
-            (_, Some(types), _) if !types.is_empty() => write!(f, "{} differ", types.join(", ")),
-            (_, _, Some((expected, got))) => write!(f, "digest expected {expected:016X} got {got:016X}"),
+            (_, [name], _) => write!(f, "{name} differs"),
+            (_, [_, ..], _) => {
+                let (shown, others) = types.split_at(types.len().min(TYPES_SHOWN));
+                f.write_str(&shown.join(", "))?;
+                if !others.is_empty() {
+                    write!(f, " and {}", counted(others.len() as u64, "more type"))?;
+                }
+                f.write_str(" differ")
+            }
+            (_, [], Some((expected, got))) => write!(f, "digest expected {expected:016X} got {got:016X}"),
             _ => f.write_str("the states differ"),
         }
     }
@@ -166,72 +194,16 @@ const ROWS_SHOWN: usize = 10;
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (expected, got) = self.ticks;
-        let length = if expected == got {
-            None
-        } else {
-            let (short, long) = (expected.min(got) + self.tick_first, expected.max(got) + self.tick_first);
-            let which = if expected < got { "the tape" } else { "the run" };
-            Some(format!("{which} ends at tick {short}, the other goes on to {long}"))
-        };
-        let Some(found) = &self.divergence else {
-            match (&length, self.verdict) {
-                (Some(length), _) => write!(f, "diverged at tick {}: {length}", expected.min(got) + self.tick_first)?,
-                (None, Verdict::Unverified) if self.compared == 0 => {
-                    write!(f, "unverified: replayed {} ticks, nothing on the tape to compare them with", grouped(got))?;
-                }
-                (None, verdict) => write!(f, "{verdict}: replayed {} ticks, 0 diverged", grouped(got))?,
-            }
-            for note in &self.notes {
-                write!(f, "\n  note: {note}")?;
-            }
-            return Ok(());
-        };
-        write!(f, "{found}")?;
-        self.write_rows(f, found)?;
-        writeln!(f)?;
-        let mut line = |name: &str, text: &str| write!(f, "\n  {name:<20} {text}");
-        match &found.types {
-            Some(types) if !types.is_empty() && found.differences.is_none() => {
-                line("types that differ", &types.join(", "))?
-            }
-            _ => {}
+        self.write_answer(f)?;
+        if let Some(found) = &self.divergence {
+            self.write_rows(f, found)?;
         }
-        if !found.inputs.is_empty() {
-            line("inputs of this tick", &found.inputs.join("  "))?;
+        let lines = self.lines();
+        if !lines.is_empty() {
+            writeln!(f)?;
         }
-        let last = found.last_agreeing.map_or_else(|| "none".into(), |tick| tick.to_string());
-        let later = match (found.tick, found.later.healed_at) {
-            (None, _) => String::new(),
-            (_, Some(tick)) => format!(
-                "later: heals at tick {tick} ({} of {} ticks differ)",
-                grouped(found.later.different),
-                grouped(found.later.compared)
-            ),
-            _ => format!(
-                "later: persists ({} of {} ticks differ)",
-                grouped(found.later.different),
-                grouped(found.later.compared)
-            ),
-        };
-        line("last agreeing tick", format!("{last:<16} {later}").trim_end())?;
-        if let Some(length) = length {
-            line("length", &length)?;
-        }
-        if !self.tape.is_empty() {
-            line("expected by", &self.tape)?;
-        }
-        if !self.replayed_by.is_empty() {
-            line("got from", &self.replayed_by)?;
-        }
-        for (i, row) in self.header_differences.iter().enumerate() {
-            line(
-                if i == 0 { "headers differ in" } else { "" },
-                &format!("{}: expected {}, got {}", row.field, row.expected, row.got),
-            )?;
-        }
-        if found.differences.is_none() {
-            line("for field and values", "record with `Detail::Values`, or compare with a second app")?;
+        for (name, text) in &lines {
+            write!(f, "\n  {name:<20} {text}")?;
         }
         for note in &self.notes {
             write!(f, "\n\n  note: {note}")?;
@@ -244,35 +216,123 @@ impl fmt::Display for Report {
 }
 
 impl Report {
+    /// Writes the first line: the answer, and where and what differs first.
+    fn write_answer(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.verdict == Verdict::Unverified {
+            f.write_str("unverified: ")?;
+        }
+        let ticks = counted(self.ticks.1, "tick");
+        match (&self.divergence, self.length(), self.verdict) {
+            (Some(found), ..) if f.alternate() => write!(f, "{found:#}"),
+            (Some(found), ..) => write!(f, "{found}"),
+            (None, Some(length), _) => write!(f, "diverged at tick {}: {length}", self.tick_end()),
+            (None, None, Verdict::Unverified) if self.compared == 0 => {
+                write!(f, "replayed {ticks}, nothing on the tape to compare them with")
+            }
+            (None, None, Verdict::Unverified) => write!(f, "replayed {ticks}, 0 diverged"),
+            (None, None, verdict) => write!(f, "{verdict}: replayed {ticks}, 0 diverged"),
+        }?;
+        let is_partly =
+            self.divergence.is_none() && 0 < self.compared && self.compared < self.ticks.0.min(self.ticks.1);
+        if is_partly { write!(f, " ({} could be compared)", grouped(self.compared)) } else { Ok(()) }
+    }
+
+    /// The tick at which the shorter side ends.
+    fn tick_end(&self) -> u64 {
+        self.tick_first + self.ticks.0.min(self.ticks.1)
+    }
+
+    /// Says which side is shorter, if one is.
+    fn length(&self) -> Option<String> {
+        let (expected, got) = self.ticks;
+        let shorter = if expected < got { "the tape" } else { "the run" };
+        let end = self.tick_first + expected.max(got);
+        (expected != got).then(|| format!("{shorter} ends at tick {}, the other goes on to {end}", self.tick_end()))
+    }
+
+    /// What is known besides the answer and the values, line by line.
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let mut lines = Vec::new();
+        if let Some(found) = &self.divergence {
+            lines.extend(found.lines());
+            lines.extend(self.length().map(|length| ("length", length)));
+            let origins = [("expected by", &self.tape), ("got from", &self.replayed_by)];
+            lines.extend(origins.into_iter().filter(|row| !row.1.is_empty()).map(|(name, text)| (name, text.clone())));
+        }
+        if self.verdict != Verdict::Verified {
+            let names = core::iter::once("headers differ in").chain(core::iter::repeat(""));
+            let row = |row: &HeaderDifference| format!("{}: expected {}, got {}", row.field, row.expected, row.got);
+            lines.extend(names.zip(self.header_differences.iter().map(row)));
+        }
+        if self.divergence.as_ref().is_some_and(|found| found.differences.is_none()) {
+            let how = "record with `Detail::Values`, or compare with a second app";
+            lines.push(("for field and values", how.into()));
+        }
+        lines
+    }
+
     fn write_rows(&self, f: &mut fmt::Formatter<'_>, found: &Divergence) -> fmt::Result {
-        let Some(rows) = &found.differences else { return Ok(()) };
+        let rows = found.differences.as_deref().unwrap_or_default();
         let all = f.alternate();
-        let shown = &rows[..if all { rows.len() } else { rows.len().min(ROWS_SHOWN) }];
+        let (shown, others) = rows.split_at(if all { rows.len() } else { rows.len().min(ROWS_SHOWN) });
         let cells: Vec<[String; 5]> = shown
             .iter()
             .map(|row| {
                 let ulps = row.ulps().map(|ulps| format!("(float, {} ulp)", grouped(ulps))).unwrap_or_default();
-                [
-                    entity(row, found),
-                    format!("{}{}", row.type_name, row.path),
-                    side(&row.expected, all),
-                    side(&row.got, all),
-                    ulps,
-                ]
+                let field = format!("{}{}", row.type_name, row.path);
+                [entity(row, found), field, side(&row.expected, all), side(&row.got, all), ulps]
             })
             .collect();
         let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let (w0, w1, w2, w3) = (width(0), width(1), width(2), width(3));
+        // A column that is empty in all rows takes no place.
+        let (gap0, gap1) = (if w0 > 0 { "  " } else { "" }, if w1 > 0 { "  " } else { "" });
         if !cells.is_empty() {
             writeln!(f)?;
         }
         for [entity, field, expected, got, ulps] in &cells {
-            let row = format!("  {entity:<w0$} {field:<w1$}  expected  {expected:<w2$}  got  {got:<w3$}  {ulps}");
+            let place = format!("{entity:<w0$}{gap0}{field:<w1$}{gap1}");
+            let row = format!("  {place}expected  {expected:<w2$}  got  {got:<w3$}  {ulps}");
             write!(f, "\n{}", row.trim_end())?;
         }
-        if shown.len() < rows.len() {
-            write!(f, "\n  and {} more (print with {{:#}} to see all)", grouped((rows.len() - shown.len()) as u64))?;
+        if !others.is_empty() {
+            write!(f, "\n  and {} more (--all, or in code `{{:#}}`)", grouped(others.len() as u64))?;
         }
         Ok(())
+    }
+}
+
+impl Divergence {
+    /// What is known besides the values, line by line.
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let mut lines = Vec::new();
+        match self.types.as_deref() {
+            Some([]) if self.differences.is_none() => {
+                lines.push((
+                    "types that differ",
+                    "none, so the entities themselves or the number of ticks differ".into(),
+                ));
+            }
+            Some(types) if self.differences.is_none() => lines.push(("types that differ", types.join(", "))),
+            _ => {}
+        }
+        if !self.inputs.is_empty() {
+            lines.push(("inputs of this tick", self.inputs.join("  ")));
+        }
+        let Later { compared, different, healed_at } = self.later;
+        let share = format!("({} of {} differ)", grouped(different), counted(compared, "tick"));
+        let later = match healed_at {
+            // The tick that diverged is one of them: of those after it nothing is known.
+            _ if compared <= u64::from(self.tick.is_some()) => String::new(),
+            Some(tick) => format!("later: heals at tick {tick} {share}"),
+            None => format!("later: persists {share}"),
+        };
+        if self.tick.is_some() {
+            let last = self.last_agreeing.map_or_else(|| "none".into(), |tick| tick.to_string());
+            lines.push(("last agreeing tick", format!("{last:<16} {later}").trim_end().into()));
+        } else if let Some(later) = later.strip_prefix("later: ") {
+            lines.push(("later", later.into()));
+        }
+        lines
     }
 }

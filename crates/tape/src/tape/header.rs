@@ -114,8 +114,10 @@ impl Header {
     #[must_use]
     pub fn origin(&self) -> String {
         let Self { game, game_version, rules, target, .. } = self;
+        let game = if game.is_empty() { "unknown game" } else { game };
         let space = if game_version.is_empty() { "" } else { " " };
-        format!("{game}{space}{game_version} rules {rules}, {target}")
+        let comma = if target.is_empty() { "" } else { ", " };
+        format!("{game}{space}{game_version} rules {rules}{comma}{target}")
     }
 }
 

@@ -151,12 +151,9 @@ impl Tape {
             inputs,
             clock: clock.clone(),
             roots: digests.roots.iter().map(|root| Hex(*root)).collect(),
-            types: digests
-                .lane_ticks
-                .iter()
-                .map(|tick| {
-                    (*tick, digests.lanes(*tick).unwrap_or_default().iter().map(|digest| Hex(*digest)).collect())
-                })
+            types: (0..)
+                .zip(&digests.lane_ticks)
+                .map(|(row, tick)| (*tick, digests.row(row).iter().map(|digest| Hex(*digest)).collect()))
                 .collect(),
             values: initial.iter().flat_map(|image| values.iter().map(|delta| text_delta(image, delta))).collect(),
             marks: marks.clone(),

@@ -1,6 +1,7 @@
 //! Types of every kind, and random values of them.
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "each test crate uses a part of what they share")]
 #![allow(clippy::disallowed_types, reason = "hash containers must have a canonical form, too")]
+#![allow(clippy::vec_box, reason = "boxes without bytes must have one, too")]
 
 use bevy_replay_tape::Canonical;
 use core::time::Duration;
@@ -418,11 +419,13 @@ pub mod tapes {
             world
         };
         let worlds: Vec<World> = (0..=ticks).map(world).collect();
-        let inputs: Vec<(String, Steer)> = (0..ticks)
-            .map(|tick| {
-                (format!("tick {}", tick / 10), Steer { x: [-1, 0, 1][tick as usize % 3], jump: tick % 7 == 0 })
-            })
-            .collect();
+        let x = |tick: u64| match tick % 3 {
+            0 => -1,
+            1 => 0,
+            _ => 1,
+        };
+        let inputs: Vec<(String, Steer)> =
+            (0..ticks).map(|tick| (format!("tick {}", tick / 10), Steer { x: x(tick), jump: tick % 7 == 0 })).collect();
         let mut tape = recorded(&worlds, &inputs);
         tape.clock.push(ClockChange { tick: ticks / 2, timestep_ns: 20_000_000 });
         tape.marks.push(Mark { tick: ticks / 3, text: "here".into() });
