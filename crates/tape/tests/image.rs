@@ -357,6 +357,23 @@ fn the_digests_of_other_types_stay() {
     assert_eq!((differ, base.lanes), (vec![false, true], score.lanes));
 }
 
+#[test]
+fn a_resource_without_bytes_is_another_state_than_none() {
+    let image = |present: bool| {
+        let mut state = bevy_replay_tape::ResourceState::new("Paused", common::Unit::schema().into());
+        state.present = present;
+        Image { resources: vec![state], ..Image::default() }
+    };
+    let (absent, present) = (image(false), image(true));
+    assert_ne!(absent.digest().root, present.digest().root);
+    assert_ne!(absent.digest().resources, present.digest().resources);
+    let found = absent.diff(&present);
+    assert_eq!((found.len(), found[0].expected == Side::Absent, found[0].got.to_string().as_str()), (1, true, "()"));
+    let mut image = absent.clone();
+    assert_eq!(image.apply(&present.delta_from(&absent)), Ok(()));
+    assert_eq!(image, present);
+}
+
 /// A lane of bodies and one of bags with these ids, values by id.
 fn rows(ids: impl IntoIterator<Item = u64>) -> World {
     let thing = |id: u64| {
