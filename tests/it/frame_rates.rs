@@ -15,13 +15,11 @@ fn millis(lengths: &[u64]) -> Vec<Duration> {
     lengths.iter().map(|length| Duration::from_millis(*length)).collect()
 }
 
+/// An app that was recorded, its tape, and how many ticks each frame had.
+type Recorded = (App, Arc<Tape>, Vec<u64>);
+
 /// Records a live app over frames of these lengths; the first is the one in which Bevy's clocks start.
-///
-/// Returns the tape and how many ticks each frame had.
-fn record_live(
-    game: fn(&mut App),
-    frames: &[Duration],
-) -> Result<(App, Arc<Tape>, Vec<u64>), Box<dyn core::error::Error>> {
+fn record_live(game: fn(&mut App), frames: &[Duration]) -> Result<Recorded, Box<dyn core::error::Error>> {
     let mut app = App::new();
     app.add_plugins((TaskPoolPlugin::default(), TimePlugin, game));
     app.add_systems(Startup, |mut deck: ResMut<Deck>| deck.record());

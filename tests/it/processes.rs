@@ -97,6 +97,9 @@ fn walk_over_a_sorted_set_is_verified_in_each_fresh_process() -> Outcome {
     Ok(())
 }
 
+#[expect(clippy::disallowed_types, reason = "its order must not reach the digest")]
+type Stock = std::collections::HashMap<String, u16>;
+
 /// gschup/bevy_ggrs#49: all that a seeded hasher, an address or a registration order could get into.
 #[derive(Component, Canonical, Clone)]
 struct Everything {
@@ -104,8 +107,7 @@ struct Everything {
     samples: Vec<f32>,
     mood: Option<Mood>,
     nested: Nested,
-    #[expect(clippy::disallowed_types, reason = "its order must not reach the digest")]
-    stock: std::collections::HashMap<String, u16>,
+    stock: Stock,
 }
 
 #[derive(Canonical, Clone)]

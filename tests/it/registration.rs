@@ -155,7 +155,8 @@ fn assert_one_name(text: &str, name: &str) {
 
 #[test]
 fn two_types_with_one_name_panic() {
-    let register: [(fn(&mut App), &str); 3] = [
+    type Register = fn(&mut App);
+    let register: [(Register, &str); 3] = [
         (
             |app| {
                 app.register_authoritative::<(Health, elsewhere::Health)>();
