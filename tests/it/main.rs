@@ -6,6 +6,7 @@ mod compare;
 mod deck;
 mod equal_digests;
 mod executors;
+mod find_divergence;
 mod frame_rates;
 mod game;
 mod limits;
