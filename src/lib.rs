@@ -84,6 +84,9 @@
 //!
 //! How much a report can say depends on what the tape holds: [`Detail`].
 //!
+//! The cause of a divergence is found with [`guide::debugging`]; [`guide::determinism`] lists what breaks a
+//! replay, and the cures.
+//!
 //! # Guarantees and limits
 //!
 //! - A tape replays to the same digests at any number of ticks per frame, at any frame rate, on one
@@ -134,6 +137,43 @@ pub use input::TickReader;
 pub use plugin::{ReplayPlugin, Seed};
 pub use state::{AuthoritativeTypes, Declared, SimId, StateError, TickRemovals, digest, image};
 pub use tick::{AmbiguousPair, AmbiguousPairs, ReplaySystems, SimTick, TickOrder};
+
+/// The guides, as pages.
+///
+/// Links between them are defined here for rustdoc; the files end in the same links for everywhere else.
+pub mod guide {
+    /// [debugging.md]: crate::guide::debugging
+    /// [clippy.toml]: #clippytoml
+    ///
+    #[doc = include_str!("../docs/determinism.md")]
+    ///
+    /// # clippy.toml
+    ///
+    /// ```toml
+    #[doc = include_str!("../docs/clippy.toml")]
+    /// ```
+    pub mod determinism {}
+
+    /// [determinism.md]: crate::guide::determinism
+    /// [how faults are caught]: crate::guide::determinism#how-faults-are-caught
+    /// [hash container]: crate::guide::determinism#hash-containers
+    /// [clock]: crate::guide::determinism#clocks
+    /// [random numbers]: crate::guide::determinism#random-numbers
+    /// [order of a loop]: crate::guide::determinism#order-of-queries
+    /// [order of two systems]: crate::guide::determinism#order-of-systems
+    /// [floats]: crate::guide::determinism#floats
+    /// [frame rate]: crate::guide::determinism#frame-rate
+    /// [states]: crate::guide::determinism#states
+    /// [another order]: crate::guide::determinism#order-of-spawns-and-despawns
+    /// [parallel iteration]: crate::guide::determinism#parallel-iteration
+    /// [hidden state]: crate::guide::determinism#hidden-state
+    ///
+    #[doc = include_str!("../docs/debugging.md")]
+    pub mod debugging {}
+
+    #[doc = include_str!("../docs/digest.md")]
+    pub mod digest {}
+}
 
 /// What most games need.
 pub mod prelude {

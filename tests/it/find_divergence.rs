@@ -90,3 +90,134 @@ fn answer_about_another_place_does_not_count() -> Outcome {
     assert!(!nowhere.is_found_by(&(nowhere.find)()?));
     Ok(())
 }
+
+/// What `docs/debugging.md` shows is what the tools say.
+mod guide {
+    use super::Outcome;
+    use super::arena::{Health, Orders, arena, script, strike};
+    use bevy_app::prelude::*;
+    use bevy_ecs::prelude::*;
+    use bevy_replay::prelude::*;
+    use bevy_replay::tape::Tape;
+    use bevy_replay::{AmbiguousPairs, digest};
+    use std::sync::{Arc, Mutex};
+
+    const GUIDE: &str = include_str!("../../docs/debugging.md");
+
+    fn poison(orders: Res<Orders>, mut creatures: Query<&mut Health>) {
+        if orders.strike {
+            creatures.iter_mut().for_each(|mut health| health.0 = health.0.saturating_sub(10));
+        }
+    }
+
+    fn fever(orders: Res<Orders>, mut creatures: Query<&mut Health>) {
+        if orders.strike {
+            creatures.iter_mut().for_each(|mut health| health.0 /= 2);
+        }
+    }
+
+    fn before(app: &mut App) {
+        app.add_systems(FixedUpdate, (poison, fever).after(strike));
+    }
+
+    fn after(app: &mut App) {
+        app.add_systems(FixedUpdate, (fever, poison).after(strike));
+    }
+
+    fn headless(order: TickOrder, illnesses: fn(&mut App)) -> Headless {
+        Headless::new((ReplayPlugin::new("arena").order(order), arena, illnesses))
+    }
+
+    fn fixed(illnesses: fn(&mut App)) -> Headless {
+        headless(TickOrder::Fixed, illnesses)
+    }
+
+    fn recorded(detail: Detail) -> Result<Arc<Tape>, ReplayError> {
+        Ok(fixed(before).inputs(script()).detail(detail).run()?.tape().clone())
+    }
+
+    #[track_caller]
+    fn assert_shown(output: &str) {
+        let here = format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS);
+        let output = output.replace(&here, "x86_64-linux").replace("\r\n", "\n");
+        assert!(GUIDE.replace("\r\n", "\n").contains(&output), "docs/debugging.md does not show\n{output}");
+    }
+
+    #[test]
+    fn reports_at_each_detail_are_shown() -> Outcome {
+        for detail in [Detail::Values, Detail::Lanes, Detail::Roots] {
+            let replayed = fixed(after).verify(recorded(detail)?)?;
+            let report = replayed.report().to_string();
+            assert_shown(if detail == Detail::Values { &report } else { report.lines().next().unwrap_or_default() });
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn shuffled_orders_are_shown() -> Outcome {
+        let tape = recorded(Detail::Values)?;
+        let mut lines = String::new();
+        for seed in 0..4 {
+            let replayed = headless(TickOrder::Shuffled { seed }, before).verify(&tape)?;
+            let report = replayed.report().to_string();
+            lines += &format!("seed {seed}: {}\n", report.lines().next().unwrap_or_default());
+        }
+        assert_shown(&lines);
+        Ok(())
+    }
+
+    #[test]
+    fn ambiguous_pair_is_shown() -> Outcome {
+        let run = fixed(before).record(1)?;
+        let pairs = &run.resource::<AmbiguousPairs>()?.pairs;
+        assert_eq!(pairs.len(), 1, "{pairs:?}");
+        let text = format!("{}: {} / {}\n", pairs[0].schedule, pairs[0].first, pairs[0].second);
+        assert_shown(&text.replace("it::find_divergence::guide::", "game::"));
+        Ok(())
+    }
+
+    #[derive(Resource, Clone, Default)]
+    struct Printed(Arc<Mutex<String>>);
+
+    fn probe<const N: u32>(world: &mut World) -> Result {
+        if world.resource::<SimTick>().0 == 22 {
+            let line = format!("{N}: {:016X}\n", digest(world)?);
+            world.resource::<Printed>().0.lock().map_err(|error| error.to_string())?.push_str(&line);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn probes_between_systems_are_shown() -> Outcome {
+        let tape = recorded(Detail::Roots)?;
+        let (one, two) = (Printed::default(), Printed::default());
+        let (one_app, two_app) = (one.clone(), two.clone());
+        let side = |printed: Printed, poison_first: bool| {
+            let probed = move |app: &mut App| {
+                app.insert_resource(printed.clone());
+                match poison_first {
+                    true => app.add_systems(FixedUpdate, (probe::<1>, poison, fever, probe::<2>).chain().after(strike)),
+                    false => {
+                        app.add_systems(FixedUpdate, (probe::<1>, fever, poison, probe::<2>).chain().after(strike))
+                    }
+                };
+            };
+            Headless::new((ReplayPlugin::new("arena"), arena, probed))
+        };
+        side(one_app, true).compare_with(side(two_app, false), &tape)?;
+        let text = |printed: &Printed| printed.0.lock().map(|text| text.clone()).map_err(|error| error.to_string());
+        assert_shown(&format!("expected\n{}got\n{}", text(&one)?, text(&two)?));
+        Ok(())
+    }
+
+    #[test]
+    fn tape_reduced_by_hand_still_diverges() -> Outcome {
+        let start = GUIDE.find("```ron").ok_or("no tape")?;
+        let end = GUIDE[start + 3..].find("```").ok_or("no end")? + start + 6;
+        let tape = Tape::from_text(&GUIDE[start..end])?;
+        assert_eq!(tape.tick_count(), 1);
+        let report = fixed(before).compare_with(fixed(after), tape)?.to_string();
+        assert_shown(report.lines().next().unwrap_or_default());
+        Ok(())
+    }
+}
