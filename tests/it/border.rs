@@ -52,7 +52,11 @@ fn first_of_all(app: &mut App) {
 }
 
 fn game(app: &mut App) {
-    app.add_plugins(ReplayPlugin::new("border"))
+    game_in(app, TickOrder::Fixed);
+}
+
+fn game_in(app: &mut App, order: TickOrder) {
+    app.add_plugins(ReplayPlugin::new("border").order(order))
         .record_input::<Push>()
         .register_authoritative::<Spawned>()
         .register_authoritative_resource::<Seen>()
@@ -107,6 +111,24 @@ fn schedules_and_systems_of_a_plugin_added_after_stay_inside() -> Outcome {
     stays_inside(
         |app| {
             game(app);
+            stranger(app);
+        },
+        6,
+    )
+}
+
+#[test]
+fn strangers_stay_inside_in_the_order_of_bevy_and_in_shuffled_ones() -> Outcome {
+    stays_inside(
+        |app| {
+            stranger(app);
+            game_in(app, TickOrder::AsScheduled);
+        },
+        6,
+    )?;
+    stays_inside(
+        |app| {
+            game_in(app, TickOrder::Shuffled { seed: 3 });
             stranger(app);
         },
         6,

@@ -8,13 +8,17 @@ use bevy_replay::prelude::*;
 use bevy_replay::{Run, Verdict};
 use std::collections::BTreeMap;
 
+#[derive(Resource, Canonical)]
+struct Flag;
+
 /// Records two ticks of a world that stands still as it was made.
 fn still(make: impl Fn(&mut World) + Send + Sync + 'static) -> Headless {
     let make = std::sync::Arc::new(make);
     headless(move |app: &mut App| {
         app.add_plugins(ReplayPlugin::new("still"))
             .register_authoritative::<(Position, Velocity, Health)>()
-            .register_authoritative_resource::<Score>();
+            .register_authoritative_resource::<Score>()
+            .register_authoritative_resource::<Flag>();
         let make = make.clone();
         app.add_systems(Startup, move |world: &mut World| make(world));
     })
@@ -80,6 +84,13 @@ fn each_change_of_the_state_changes_the_digest() -> Outcome {
             root(move |world| {
                 base(world);
                 world.insert_resource(Score::default());
+            })?,
+        ),
+        (
+            "a resource without bytes added",
+            root(move |world| {
+                base(world);
+                world.insert_resource(Flag);
             })?,
         ),
         (
