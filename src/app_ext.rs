@@ -3,7 +3,7 @@
 use crate::input::{ComponentTrack, LastMessages, MessageTrack, ResourceTrack};
 use crate::plugin::ReplayPlugin;
 use crate::runtime;
-use crate::state::registry::{AuthoritativeTypes, Registrar};
+use crate::state::registry::{AuthoritativeTypes, Derived, Registrar, unfiltered};
 use crate::state::{removals, sim_id};
 use crate::tick::{TickOrder, order};
 use bevy_app::App;
@@ -67,6 +67,36 @@ pub trait ReplayAppExt {
     ///
     /// If the type is registered already, or after the app was finished or ran its first tick.
     fn register_authoritative_resource<T: Resource + Canonical>(&mut self) -> &mut Self;
+
+    /// Says that a component or resource is for watching the game (traces, statistics): it cannot change it.
+    ///
+    /// It is not captured; the [coverage report](crate::coverage) does not ask about it again.
+    ///
+    /// # Panics
+    ///
+    /// If the type is registered already, or after the app was finished or ran its first tick.
+    fn observation<T: Component>(&mut self) -> &mut Self;
+
+    /// Says that a component or resource is for showing the game (interpolation, effects): it cannot change it.
+    ///
+    /// # Panics
+    ///
+    /// If the type is registered already, or after the app was finished or ran its first tick.
+    fn presentation<T: Component>(&mut self) -> &mut Self;
+
+    /// Says that a component or resource is a cache, rebuilt from authoritative state before a tick reads it.
+    ///
+    /// Name the system that rebuilds it with [`rebuilt_by`](DerivedState::rebuilt_by), or rebuild it in the tick.
+    /// [`Headless::clear_derived`](crate::Headless::clear_derived) shows whether that holds.
+    ///
+    /// # Panics
+    ///
+    /// If the type is registered already, or after the app was finished or ran its first tick.
+    fn derived<T: Component<Mutability = Mutable> + Default>(&mut self) -> DerivedState<'_>;
+
+    /// Exempts an authoritative type from the [`Guard`](crate::Guard): it is written between ticks on purpose, as by
+    /// interpolation that puts the tick's value back before the next one.
+    fn written_between_ticks<T: Canonical>(&mut self) -> &mut Self;
 
     /// Says that a schedule runs inside the tick, so that its systems follow the app's [`TickOrder`].
     ///
@@ -140,6 +170,36 @@ impl ReplayAppExt for App {
     }
 
     #[track_caller]
+    fn observation<T: Component>(&mut self) -> &mut Self {
+        let caller = Location::caller();
+        runtime::with(self.world_mut(), |_, runtime| runtime.registry.add_role::<T>("observation", caller));
+        self
+    }
+
+    #[track_caller]
+    fn presentation<T: Component>(&mut self) -> &mut Self {
+        let caller = Location::caller();
+        runtime::with(self.world_mut(), |_, runtime| runtime.registry.add_role::<T>("presentation", caller));
+        self
+    }
+
+    #[track_caller]
+    fn derived<T: Component<Mutability = Mutable> + Default>(&mut self) -> DerivedState<'_> {
+        let caller = Location::caller();
+        let index = runtime::with(self.world_mut(), |_, runtime| {
+            runtime.registry.add_role::<T>("derived", caller);
+            runtime.registry.derived.push(Derived { clear: clear::<T>, rebuild: None });
+            runtime.registry.derived.len() - 1
+        });
+        DerivedState { app: self, index }
+    }
+
+    fn written_between_ticks<T: Canonical>(&mut self) -> &mut Self {
+        runtime::with(self.world_mut(), |_, runtime| runtime.registry.unguarded.insert(T::type_name()));
+        self
+    }
+
+    #[track_caller]
     fn tick_schedule(&mut self, label: impl ScheduleLabel) -> &mut Self {
         assert!(
             self.is_plugin_added::<ReplayPlugin>(),
@@ -148,5 +208,31 @@ impl ReplayAppExt for App {
         let order: TickOrder = runtime::with(self.world_mut(), |_, runtime| runtime.settings.order);
         order::install_on(self, label.intern(), order);
         self
+    }
+}
+
+/// Derived state being registered.
+#[expect(missing_debug_implementations, reason = "an app cannot be printed")]
+pub struct DerivedState<'a> {
+    app: &'a mut App,
+    index: usize,
+}
+
+impl<'a> DerivedState<'a> {
+    /// Names the system that rebuilds the state from authoritative state.
+    pub fn rebuilt_by<M>(self, system: impl IntoSystem<(), (), M> + 'static) -> &'a mut App {
+        let rebuild = self.app.register_system(system);
+        runtime::with(self.app.world_mut(), |_, runtime| {
+            runtime.registry.derived[self.index].rebuild = Some(rebuild);
+        });
+        self.app
+    }
+}
+
+/// Empties a derived component or resource everywhere.
+fn clear<T: Component<Mutability = Mutable> + Default>(world: &mut World) {
+    let mut all = unfiltered::<&mut T, ()>(world);
+    for mut value in all.iter_mut(world) {
+        *value = T::default();
     }
 }

@@ -218,6 +218,15 @@ impl Headless {
         self
     }
 
+    /// Empties [derived state](crate::ReplayAppExt::derived) before each tick: digests must not change.
+    ///
+    /// Where they do, the state is read before it is rebuilt; rebuild it earlier, or make it authoritative.
+    #[must_use]
+    pub fn clear_derived(mut self) -> Self {
+        self.with(|_, runtime| runtime.clears_derived = true);
+        self
+    }
+
     /// Sets the master seed, instead of the plugin's.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {

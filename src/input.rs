@@ -25,6 +25,11 @@ pub(crate) trait TrackSource: Send + Sync {
     /// Lets the tick see the live input, or the recorded value in its place, and writes what it sees.
     fn begin(&mut self, world: &mut World, from: From<'_>, seen: &mut Vec<u8>) -> Result<(), DecodeError>;
 
+    /// Returns where the input was written inside the tick that ends, if it was.
+    fn written_inside(&self, _world: &World) -> Option<Option<String>> {
+        None
+    }
+
     /// Takes back what exactly this tick may see.
     fn end(&mut self, world: &mut World);
 

@@ -125,7 +125,7 @@ mod runtime;
 mod state;
 mod tick;
 
-pub use app_ext::ReplayAppExt;
+pub use app_ext::{DerivedState, ReplayAppExt};
 pub use bevy_replay_tape as tape;
 pub use bevy_replay_tape::{Canonical, Divergence, EndReason, Image, Report, Tape, TapeError, TickInput, Verdict};
 pub use deck::{
@@ -135,7 +135,9 @@ pub use deck::{
 pub use headless::{Executor, Headless, Pacing, ReplayError, Run, TapeSource};
 pub use input::TickReader;
 pub use plugin::{ReplayPlugin, Seed};
-pub use state::{AuthoritativeTypes, Declared, SimId, StateError, TickRemovals, digest, image};
+pub use state::{
+    AuthoritativeTypes, Coverage, Declared, Finding, Guard, SimId, StateError, TickRemovals, coverage, digest, image,
+};
 pub use tick::{AmbiguousPair, AmbiguousPairs, ReplaySystems, SimTick, TickOrder};
 
 /// The guides, as pages.

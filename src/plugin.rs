@@ -2,6 +2,7 @@
 
 use crate::deck::{Deck, Detail, RecorderLimits};
 use crate::runtime::{self, Core};
+use crate::state::Guard;
 use crate::tick::{self, SimTick, TickOrder};
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
@@ -41,6 +42,9 @@ pub struct ReplayPlugin {
     pub detail: Detail,
     /// How long a recording may become. Default: four hours at 64 Hz, 256 MiB.
     pub limits: RecorderLimits,
+    /// How writes to authoritative state between ticks are found. Default: [`Guard::Full`] in debug builds, else
+    /// [`Guard::Ticks`].
+    pub guard: Guard,
 }
 
 impl ReplayPlugin {
@@ -84,6 +88,12 @@ impl ReplayPlugin {
     #[must_use]
     pub fn limits(self, limits: RecorderLimits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// Sets [`guard`](Self::guard).
+    #[must_use]
+    pub fn guard(self, guard: Guard) -> Self {
+        Self { guard, ..self }
     }
 }
 

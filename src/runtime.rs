@@ -9,13 +9,15 @@ use crate::input::From;
 use crate::plugin::ReplayPlugin;
 use crate::state::capture::Capturer;
 use crate::state::registry::{Registry, unfiltered};
-use crate::state::{SimId, StateError};
+use crate::state::{Finding, Guard, SimId, StateError};
 use crate::tick::{AmbiguousPairs, SimTick, TickOrder, border};
+use bevy_ecs::change_detection::Tick;
 use bevy_ecs::name::Name;
 use bevy_ecs::prelude::*;
 use bevy_replay_tape::{EndReason, Header, HeaderDifference, Image, Mark, Report, Start, Tape, TypeSpec, Verdict};
 use bevy_time::{Fixed, Time};
 use core::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Holds the [`Runtime`]; taken out while a border runs, so that it can read the world.
@@ -46,6 +48,14 @@ pub(crate) struct Runtime {
     forced: bool,
     /// What the tick sees of the input at hand.
     seen: Vec<u8>,
+    /// Kinds of findings that were told.
+    found: BTreeSet<(bool, String)>,
+    /// What was found, in words.
+    findings: Vec<String>,
+    /// Empties derived state at each border, to see that it is rebuilt before it is read.
+    pub(crate) clears_derived: bool,
+    /// The change tick after the last capture.
+    captured_at: Option<Tick>,
     events: Vec<Told>,
 }
 
@@ -54,6 +64,7 @@ enum Told {
     RecordingEnded(RecordingEnded),
     Diverged(Box<Diverged>),
     ReplayFinished(Box<ReplayFinished>),
+    Found(Box<Finding>),
     Refused(DeckRefused),
 }
 
@@ -75,6 +86,7 @@ pub(crate) fn with<R>(world: &mut World, run: impl FnOnce(&mut World, &mut Runti
             Told::Diverged(event) => world.trigger(*event),
             Told::ReplayFinished(event) => world.trigger(*event),
             Told::Refused(event) => world.trigger(event),
+            Told::Found(event) => world.trigger(*event),
         }
         world.flush();
     }
@@ -88,6 +100,7 @@ pub(crate) fn begin_tick(world: &mut World) {
         if tick == 0 {
             border::apply_final_commands(world);
         }
+        runtime.guard(world, tick);
         if !world.resource::<Deck>().requests.is_empty() {
             let requests = core::mem::take(&mut world.resource_mut::<Deck>().requests);
             for request in requests {
@@ -119,12 +132,13 @@ pub(crate) fn end_tick(world: &mut World) {
         if tick == 0 {
             runtime.check_order(world);
         }
-        for source in &mut runtime.registry.tracks {
-            source.end(world);
-        }
+        runtime.take_inputs_back(world, tick);
         if runtime.recorder.is_some() || runtime.verifier.is_some() || runtime.observing {
             match runtime.capturer.capture(world, &mut runtime.registry, tick + 1) {
-                Ok(()) => runtime.take_state(world, tick),
+                Ok(()) => {
+                    runtime.captured_at = Some(world.increment_change_tick());
+                    runtime.take_state(world, tick);
+                }
                 Err(error) => {
                     runtime.end_recording(world, EndReason::CaptureFailed);
                     runtime.end_playback(world);
@@ -303,6 +317,92 @@ impl Runtime {
         Ok(())
     }
 
+    /// Ends what exactly this tick may see, and looks for inputs written inside it.
+    fn take_inputs_back(&mut self, world: &mut World, tick: u64) {
+        let mut written = Vec::new();
+        for source in &mut self.registry.tracks {
+            if self.settings.guard != Guard::Off
+                && let Some(writer) = source.written_inside(world)
+            {
+                written.push(Finding::InputWrittenInside { tick, input: source.spec().name.clone(), writer });
+            }
+            source.end(world);
+        }
+        written.into_iter().for_each(|finding| self.tell(finding));
+    }
+
+    /// Looks for authoritative state that was written since the last tick.
+    fn guard(&mut self, world: &mut World, tick: u64) {
+        let Some(since) = self.captured_at.filter(|_| self.capturer.image.tick == tick) else { return };
+        match self.settings.guard {
+            Guard::Off => {}
+            Guard::Ticks => self.guard_by_ticks(world, tick, since),
+            Guard::Full => self.guard_by_values(world, tick),
+        }
+        if self.clears_derived {
+            for derived in &self.registry.derived {
+                (derived.clear)(world);
+                if let Some(rebuild) = derived.rebuild
+                    && let Err(error) = world.run_system(rebuild)
+                {
+                    tracing::error!("derived state could not be rebuilt: {error}");
+                }
+            }
+        }
+    }
+
+    fn guard_by_ticks(&mut self, world: &World, tick: u64, since: Tick) {
+        let mut found = Vec::new();
+        let mut note = |name: &str, sim_id: Option<u64>, writer: Option<String>| {
+            let type_name = name.to_owned();
+            found.push(Finding::WrittenOutside { tick, type_name, sim_id, difference: None, writer });
+        };
+        for lane in &mut self.registry.lanes {
+            if let Some((id, writer)) = lane.written_since(world, since) {
+                note(&lane.spec().name, Some(id), writer);
+            }
+        }
+        for resource in &self.registry.resources {
+            if let Some(writer) = resource.written_since(world, since) {
+                note(&resource.spec().name, None, writer);
+            }
+        }
+        found.into_iter().for_each(|finding| self.tell(finding));
+    }
+
+    fn guard_by_values(&mut self, world: &mut World, tick: u64) {
+        if self.look(world).is_err() || self.looker.digest.root == self.capturer.digest.root {
+            return; // two entities with one sim id are reported at the end of the tick
+        }
+        for row in self.capturer.image.diff(&self.looker.image) {
+            let carrier = row.sim_id.and_then(|id| entity_of(world, id));
+            let lane = self.registry.lanes.iter().find(|lane| lane.spec().name == row.type_name);
+            let resource = self.registry.resources.iter().find(|resource| resource.spec().name == row.type_name);
+            let writer = match (lane, carrier) {
+                (Some(lane), Some(entity)) => lane.writer(world, entity),
+                _ => resource.and_then(|resource| resource.written_since(world, self.captured_at?)?),
+            };
+            let (type_name, sim_id) = (row.type_name.clone(), row.sim_id);
+            self.tell(Finding::WrittenOutside { tick, type_name, sim_id, difference: Some(row), writer });
+        }
+    }
+
+    /// Tells a finding, each kind once per type.
+    fn tell(&mut self, finding: Finding) {
+        let key = finding.key();
+        if (key.0 && self.registry.unguarded.contains(&key.1)) || !self.found.insert(key) {
+            return;
+        }
+        tracing::warn!("{finding}");
+        self.findings.push(finding.to_string());
+        self.events.push(Told::Found(Box::new(finding)));
+    }
+
+    /// Most rows each lane had in a captured image.
+    pub(crate) fn rows_max(&self) -> impl Iterator<Item = usize> {
+        self.capturer.rows_max.iter().zip(&self.looker.rows_max).map(|(a, b)| *a.max(b))
+    }
+
     /// Hands the captured state to whoever wants it.
     fn take_state(&mut self, world: &mut World, tick: u64) {
         let Capturer { image, digest, before, .. } = &self.capturer;
@@ -338,6 +438,7 @@ impl Runtime {
         report.tape = tape.header.origin();
         report.replayed_by = self.header(world, 0).origin();
         report.notes.extend_from_slice(&self.capturer.notes);
+        report.notes.extend_from_slice(&self.findings);
         if self.forced {
             report.verdict = Verdict::Unverified;
         }
@@ -392,9 +493,15 @@ impl Runtime {
     }
 }
 
+/// The entity that carries a sim id.
+fn entity_of(world: &mut World, id: u64) -> Option<Entity> {
+    let mut carriers = unfiltered::<(Entity, &SimId), ()>(world);
+    carriers.iter(world).find(|(_, carried)| carried.0 == id).map(|(entity, _)| entity)
+}
+
 /// The names of simulated entities, for reports.
-pub(crate) fn names(world: &mut World, ids: impl Iterator<Item = u64>) -> std::collections::BTreeMap<u64, String> {
-    let wanted: std::collections::BTreeSet<u64> = ids.collect();
+pub(crate) fn names(world: &mut World, ids: impl Iterator<Item = u64>) -> BTreeMap<u64, String> {
+    let wanted: BTreeSet<u64> = ids.collect();
     let mut named = unfiltered::<(&SimId, &Name), ()>(world);
     let found = named.iter(world).filter(|(id, _)| wanted.contains(&id.0));
     found.map(|(id, name)| (id.0, name.as_str().to_owned())).collect()

@@ -1,7 +1,9 @@
 //! Authoritative state: sim ids, registered types, and the capture of an image.
 
 pub(crate) mod capture;
+mod coverage;
 mod lanes;
+pub(crate) mod purity;
 pub(crate) mod registry;
 pub(crate) mod removals;
 mod roster;
@@ -12,6 +14,8 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
 use bevy_replay_tape::Image;
 
+pub use coverage::{Coverage, coverage};
+pub use purity::{Finding, Guard};
 pub use registry::{AuthoritativeTypes, Declared};
 pub use removals::TickRemovals;
 pub use sim_id::SimId;

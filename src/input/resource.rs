@@ -1,6 +1,8 @@
 //! An input held in a resource.
 
 use super::{From, TrackSource};
+use crate::state::purity::place_of;
+use bevy_ecs::change_detection::Tick;
 use bevy_ecs::component::Mutable;
 use bevy_ecs::prelude::*;
 use bevy_replay_tape::{DecodeError, EncodeNotes, NoEntities, Source, TickInput, TypeSpec, VecSink};
@@ -10,12 +12,16 @@ use std::sync::Arc;
 /// An input held in a resource.
 pub(crate) struct ResourceTrack<T> {
     spec: TypeSpec,
+    /// What the running tick was shown, and when.
+    shown: Vec<u8>,
+    since: Tick,
     of: PhantomData<fn() -> T>,
 }
 
 impl<T: Resource + TickInput> ResourceTrack<T> {
     pub(crate) fn new() -> Self {
-        Self { spec: TypeSpec { name: T::type_name(), schema: Arc::new(T::schema()) }, of: PhantomData }
+        let spec = TypeSpec { name: T::type_name(), schema: Arc::new(T::schema()) };
+        Self { spec, shown: Vec::new(), since: Tick::new(0), of: PhantomData }
     }
 }
 
@@ -28,23 +34,37 @@ impl<T: Resource<Mutability = Mutable> + TickInput> TrackSource for ResourceTrac
         if !world.contains_resource::<T>() {
             world.insert_resource(T::default());
         }
-        let mut live = world.resource_mut::<T>();
-        encode(&*live, seen);
+        encode(world.resource::<T>(), seen);
         let recorded = match from {
-            From::Live => return Ok(()),
-            From::Nothing => T::default(),
-            From::Tape(recorded) if recorded == seen => return Ok(()),
+            From::Live => None,
+            From::Nothing => Some(T::default()),
+            From::Tape(recorded) if recorded == seen => None,
             From::Tape(recorded) => {
                 let mut source = Source::new(recorded, &NoEntities);
                 let value = T::decode(&mut source)?;
                 source.finish()?;
-                value
+                Some(value)
             }
         };
-        *live = recorded;
-        seen.clear();
-        encode(&*live, seen);
+        if let Some(recorded) = recorded {
+            seen.clear();
+            encode(&recorded, seen);
+            *world.resource_mut::<T>() = recorded;
+        }
+        self.shown.clear();
+        self.shown.extend_from_slice(seen);
+        self.since = world.increment_change_tick();
         Ok(())
+    }
+
+    fn written_inside(&self, world: &World) -> Option<Option<String>> {
+        let value = world.get_resource_ref::<T>()?;
+        if !value.last_changed().is_newer_than(self.since, world.read_change_tick()) {
+            return None;
+        }
+        let mut now = Vec::new();
+        encode(&*value, &mut now);
+        (now != self.shown).then(|| place_of(value.changed_by().into_option()))
     }
 
     fn end(&mut self, world: &mut World) {

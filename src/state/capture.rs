@@ -18,6 +18,8 @@ pub(crate) struct Capturer {
     pub(crate) digest: Digest,
     /// The image before, where somebody asked to keep it.
     pub(crate) before: Option<Image>,
+    /// Most rows each lane had.
+    pub(crate) rows_max: Vec<usize>,
     /// Types for which a NaN or a dangling reference was noted.
     noted: BTreeSet<(&'static str, usize)>,
     /// What was noted, in words.
@@ -32,6 +34,7 @@ impl Capturer {
         self.roster.attach(world);
         let specs = registry.lanes.iter().map(|lane| lane.spec());
         self.image.lanes = specs.map(|spec| Lane::new(&*spec.name, spec.schema.clone())).collect();
+        self.rows_max = vec![0; registry.lanes.len()];
         let specs = registry.resources.iter().map(|resource| resource.spec());
         self.image.resources = specs.map(|spec| ResourceState::new(&*spec.name, spec.schema.clone())).collect();
         self.image.resources.push(ResourceState::new(SIM_IDS, u64::schema().into()));
@@ -49,6 +52,7 @@ impl Capturer {
             let mut notes = EncodeNotes::default();
             let lane = &mut self.image.lanes[index];
             source.capture(world, &mut self.roster, lane, &mut notes)?;
+            self.rows_max[index] = self.rows_max[index].max(lane.ids.len());
             if notes != EncodeNotes::default() {
                 self.note_lane(index, notes);
             }

@@ -1,9 +1,11 @@
 //! One authoritative type's way into an image.
 
 use super::StateError;
+use super::purity::place_of;
 use super::registry::unfiltered;
 use super::roster::{Places, Roster};
 use super::sim_id::{SimId, WorldIds};
+use bevy_ecs::change_detection::Tick;
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::QueryState;
 use bevy_ecs::resource::IsResource;
@@ -24,12 +26,17 @@ pub(crate) trait LaneSource: Send + Sync {
         lane: &mut Lane,
         notes: &mut EncodeNotes,
     ) -> Result<(), StateError>;
+    /// Returns where an entity's value was written last, where Bevy knows it.
+    fn writer(&self, world: &World, entity: Entity) -> Option<String>;
+    /// Returns an entity whose value was written after a change tick, and where.
+    fn written_since(&mut self, world: &World, since: Tick) -> Option<(u64, Option<String>)>;
 }
 
 /// Reads components that implement [`Canonical`].
 pub(crate) struct ComponentLane<T: Component> {
     spec: TypeSpec,
     query: Option<QueryState<(&'static SimId, &'static T), Without<IsResource>>>,
+    changes: Option<QueryState<(&'static SimId, Ref<'static, T>), Without<IsResource>>>,
     tables: Vec<usize>,
     scattered: Scattered,
 }
@@ -44,7 +51,7 @@ struct Scattered {
 impl<T: Component + Canonical> ComponentLane<T> {
     pub(crate) fn new() -> Self {
         let spec = TypeSpec { name: T::type_name(), schema: Arc::new(T::schema()) };
-        Self { spec, query: None, tables: Vec::new(), scattered: Scattered::default() }
+        Self { spec, query: None, changes: None, tables: Vec::new(), scattered: Scattered::default() }
     }
 }
 
@@ -55,6 +62,7 @@ impl<T: Component + Canonical> LaneSource for ComponentLane<T> {
 
     fn attach(&mut self, world: &mut World) {
         self.query = Some(unfiltered(world));
+        self.changes = Some(unfiltered(world));
     }
 
     fn capture(
@@ -104,6 +112,17 @@ impl<T: Component + Canonical> LaneSource for ComponentLane<T> {
         }
         Ok(())
     }
+
+    fn writer(&self, world: &World, entity: Entity) -> Option<String> {
+        place_of(world.get_entity(entity).ok()?.get_changed_by::<T>()?.into_option())
+    }
+
+    fn written_since(&mut self, world: &World, since: Tick) -> Option<(u64, Option<String>)> {
+        let now = world.read_change_tick();
+        let mut rows = self.changes.as_mut()?.iter(world);
+        let (id, value) = rows.find(|(_, value)| value.last_changed().is_newer_than(since, now))?;
+        Some((id.0, place_of(value.changed_by().into_option())))
+    }
 }
 
 /// Writes the values of one table to where their rows stand.
@@ -140,6 +159,8 @@ pub(crate) trait ResourceSource: Send + Sync {
     fn spec(&self) -> &TypeSpec;
     /// Writes the value, or that there is none.
     fn capture(&self, world: &World, state: &mut ResourceState, notes: &mut EncodeNotes);
+    /// Returns where it was written last, where Bevy knows it, if that was after a change tick.
+    fn written_since(&self, world: &World, since: Tick) -> Option<Option<String>>;
 }
 
 /// Reads resources that implement [`Canonical`].
@@ -167,5 +188,11 @@ impl<T: Resource + Canonical> ResourceSource for CanonicalResource<T> {
         if let Some(value) = value {
             value.encode(&mut VecSink::new(&mut state.bytes, &WorldIds::writing(world), notes));
         }
+    }
+
+    fn written_since(&self, world: &World, since: Tick) -> Option<Option<String>> {
+        let value = world.get_resource_ref::<T>()?;
+        let newer = value.last_changed().is_newer_than(since, world.read_change_tick());
+        newer.then(|| place_of(value.changed_by().into_option()))
     }
 }

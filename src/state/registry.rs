@@ -8,6 +8,7 @@ use bevy_ecs::entity_disabling::DefaultQueryFilters;
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::{QueryData, QueryFilter, QueryState};
 use bevy_ecs::resource::IS_RESOURCE;
+use bevy_ecs::system::SystemId;
 use bevy_replay_tape::Canonical;
 use core::any::{TypeId, type_name};
 use core::panic::Location;
@@ -32,6 +33,9 @@ pub(crate) struct Registry {
     /// Components and resources share this, so that one type has one way into the image.
     known: BTreeMap<TypeId, &'static Location<'static>>,
     inputs: BTreeMap<TypeId, &'static Location<'static>>,
+    pub(crate) derived: Vec<Derived>,
+    /// Types that are written between ticks on purpose, by name.
+    pub(crate) unguarded: BTreeSet<String>,
     frozen: bool,
 }
 
@@ -52,6 +56,12 @@ pub trait AuthoritativeTypes {
 /// It is what tells a component from a tuple of components, as the compiler cannot know that tuples
 /// will never be components.
 pub trait Declared {}
+
+/// Derived state: how it is emptied, and what rebuilds it.
+pub(crate) struct Derived {
+    pub(crate) clear: fn(&mut World),
+    pub(crate) rebuild: Option<SystemId>,
+}
 
 /// Takes registrations.
 #[doc(hidden)]
@@ -136,6 +146,16 @@ impl Registry {
     pub(crate) fn add_resource<T: Resource + Canonical>(&mut self, caller: &'static Location<'static>) {
         self.admit::<T>("register_authoritative_resource", caller);
         self.resources.push(Box::new(CanonicalResource::<T>::new()));
+    }
+
+    /// Says that a type needs no place in the image.
+    pub(crate) fn add_role<T: 'static>(&mut self, call: &str, caller: &'static Location<'static>) {
+        self.admit::<T>(call, caller);
+    }
+
+    /// Whether somebody has said what the type is to the game.
+    pub(crate) fn has_role(&self, id: TypeId) -> bool {
+        self.known.contains_key(&id) || self.inputs.contains_key(&id)
     }
 
     /// Adds a recorded input under the type it stands for.

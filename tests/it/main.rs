@@ -13,6 +13,7 @@ mod limits;
 mod once;
 mod platforms;
 mod processes;
+mod purity;
 mod refusals;
 mod registration;
 mod roles;

@@ -1,0 +1,68 @@
+//! Which state nobody has spoken for.
+
+use super::SimId;
+use crate::runtime;
+use bevy_ecs::prelude::*;
+use core::any::TypeId;
+use core::fmt;
+use std::collections::BTreeSet;
+
+/// What the registered types leave open: a divergence may hide there.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Coverage {
+    /// Component types on simulated entities that are neither registered nor given a role, sorted.
+    ///
+    /// Names need the feature `diagnostics`.
+    pub unregistered: Vec<String>,
+    /// Authoritative types that no captured image held.
+    pub never_seen: Vec<String>,
+    /// Authoritative types of which no captured image held two: the order of their rows was not tested.
+    pub order_untested: Vec<String>,
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lists = [
+            ("on simulated entities, but neither registered nor given a role", &self.unregistered),
+            ("registered, but never seen", &self.never_seen),
+            ("never two at a time, so their order is untested", &self.order_untested),
+        ];
+        let mut lines = lists.iter().filter(|(_, types)| !types.is_empty()).peekable();
+        if lines.peek().is_none() {
+            return f.write_str("all components of simulated entities have a role");
+        }
+        for (i, (what, types)) in lines.enumerate() {
+            write!(f, "{}{what}: {}", if i == 0 { "" } else { "\n" }, types.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns what the registered types leave open, as of now and of the images captured so far.
+pub fn coverage(world: &mut World) -> Coverage {
+    runtime::with(world, |world, runtime| {
+        runtime.freeze(world);
+        let spoken_for = |id: TypeId| runtime.registry.has_role(id) || id == TypeId::of::<SimId>();
+        let Some(sim_id) = world.component_id::<SimId>() else { return Coverage::default() };
+        let mut unregistered = BTreeSet::new();
+        for archetype in
+            world.archetypes().iter().filter(|archetype| archetype.contains(sim_id) && !archetype.is_empty())
+        {
+            for info in archetype.components().iter().filter_map(|id| world.components().get_info(*id)) {
+                if info.type_id().is_none_or(|id| !spoken_for(id)) {
+                    unregistered.insert(info.name().to_string());
+                }
+            }
+        }
+        let counted = |wanted: usize| {
+            let lanes = runtime.capturer.image.lanes.iter().zip(runtime.rows_max());
+            lanes.filter(|(_, count)| *count == wanted).map(|(lane, _)| lane.name.to_string()).collect()
+        };
+        Coverage {
+            unregistered: unregistered.into_iter().collect(),
+            never_seen: counted(0),
+            order_untested: counted(1),
+        }
+    })
+}

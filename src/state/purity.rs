@@ -1,0 +1,96 @@
+//! Nothing but the tick may change authoritative state, and nothing but the outside may change input.
+
+use bevy_ecs::prelude::*;
+use bevy_replay_tape::Difference;
+use core::fmt;
+
+/// How writes to authoritative state between ticks are found, while recording or replaying.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Guard {
+    /// Not at all.
+    Off,
+    /// By change ticks: cheap, but a write that bypasses change detection is missed, and a mutable borrow
+    /// without a write is reported. Default in release builds.
+    Ticks,
+    /// By values: the state before a tick must be that after the last one. Costs a second capture per tick.
+    /// Default in debug builds.
+    Full,
+}
+
+impl Default for Guard {
+    fn default() -> Self {
+        if cfg!(debug_assertions) { Self::Full } else { Self::Ticks }
+    }
+}
+
+/// Event: something was done that a replay cannot repeat. Each kind is told once per type.
+///
+/// The same text is a note in reports, and a warning in the log.
+#[derive(Event, Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Finding {
+    /// Authoritative state was written between two ticks.
+    WrittenOutside {
+        /// The tick that would have run next.
+        tick: u64,
+        /// Name of the type; empty if entities were spawned or despawned.
+        type_name: String,
+        /// The entity; `None` for a resource.
+        sim_id: Option<u64>,
+        /// The field and both values, where [`Guard::Full`] knows them.
+        difference: Option<Difference>,
+        /// Where it was written last. Needs the feature `diagnostics`.
+        writer: Option<String>,
+    },
+    /// A recorded input was written inside a tick, so the tape does not hold what systems after that read.
+    InputWrittenInside {
+        /// The tick.
+        tick: u64,
+        /// Name of the input.
+        input: String,
+        /// Where it was written. Needs the feature `diagnostics`.
+        writer: Option<String>,
+    },
+}
+
+impl Finding {
+    /// What is told once.
+    pub(crate) fn key(&self) -> (bool, String) {
+        match self {
+            Self::WrittenOutside { type_name, .. } => (true, type_name.clone()),
+            Self::InputWrittenInside { input, .. } => (false, input.clone()),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = |f: &mut fmt::Formatter<'_>, writer: &Option<String>| match writer {
+            Some(writer) => write!(f, ", at {writer}"),
+            None => Ok(()),
+        };
+        match self {
+            Self::WrittenOutside { tick, type_name, sim_id, difference, writer } => {
+                f.write_str("authoritative state was written outside a tick: ")?;
+                match (difference, sim_id) {
+                    (Some(row), _) => write!(f, "{} was {}, is {}", row.place(), row.expected, row.got)?,
+                    (None, Some(id)) => write!(f, "{type_name} of sim:{id}")?,
+                    (None, None) => f.write_str(type_name)?,
+                }
+                at(f, writer)?;
+                write!(f, ", before tick {tick} (move the write into `FixedUpdate`, or make it a recorded input)")
+            }
+            Self::InputWrittenInside { tick, input, writer } => {
+                write!(f, "input {input} was written inside tick {tick}")?;
+                at(f, writer)?;
+                f.write_str(" (write it between ticks: in `PreUpdate`, `Update` or `RunFixedMainLoop`)")
+            }
+        }
+    }
+}
+
+/// Returns `file:line` of the last write, where Bevy knows it.
+pub(crate) fn place_of(location: Option<&core::panic::Location<'_>>) -> Option<String> {
+    location.map(|location| format!("{}:{}", location.file(), location.line()))
+}
