@@ -44,6 +44,14 @@
 //! **Image and digest.** An [`Image`] is the encoded state after a tick, a digest is its hash. Reports,
 //! tapes and comparisons are functions of images.
 //!
+//! **Messages and removals.** A registered message type has one buffer inside ticks and one outside, so that
+//! no tick misses a message or sees one twice ([`record_messages`](ReplayAppExt::record_messages),
+//! [`TickReader`]); removed components are offered the same way ([`TickRemovals`]).
+//!
+//! **Purity.** Authoritative state written between two ticks, and input written inside one, is a
+//! [`Finding`]; how it is looked for is set by [`Guard`]. [`coverage`] lists components of simulated
+//! entities that nobody registered or gave a role.
+//!
 //! **Order.** Where a game leaves the order of conflicting systems open, they run in the order in which
 //! they were added, on every executor: [`TickOrder`]. [`AmbiguousPairs`] lists them.
 //!
@@ -93,9 +101,10 @@
 //!   thread or many, in debug and release builds.
 //! - Nothing has a tolerance. A digest is a function of the state alone: every registered value is read.
 //! - Recording and playing begin at the first tick of an app; starting in the middle is not possible yet.
-//! - Recorded inputs are resources; raw devices, messages and components are not recorded yet.
+//! - Recorded inputs are resources, components of simulated entities and messages. Bevy's `States` and types
+//!   of other crates are not recorded or registered yet.
 //! - Floats: `+ - * /` and `sqrt` are the same everywhere, `sin`, `powf` and the like are not.
-//! - 32-bit and wasm32 targets compile; they are untested.
+//! - 32-bit and wasm32 targets are untested.
 //!
 //! # Feature flags
 //!
