@@ -89,7 +89,7 @@ fn world(n: usize, archetypes: usize) -> World {
 }
 
 fn spawn(world: &mut World, i: usize, archetypes: usize) {
-    let body = (Position([i as i64; 3]), Velocity([1; 3]), Health(100));
+    let body = (Position([i64::try_from(i).unwrap_or_default(); 3]), Velocity([1; 3]), Health(100));
     match i % archetypes {
         0 => world.spawn(body),
         1 => world.spawn((body, Red)),

@@ -1,6 +1,8 @@
 //! Recorded inputs: what reaches the simulation from outside, once per tick.
 
 mod component;
+#[cfg(feature = "raw-input")]
+pub(crate) mod devices;
 mod messages;
 mod resource;
 
@@ -23,6 +25,8 @@ pub(crate) trait TrackSource: Send + Sync {
     fn attach(&mut self, _world: &mut World) {}
 
     /// Lets the tick see the live input, or the recorded value in its place, and writes what it sees.
+    ///
+    /// Where it fails it has changed nothing.
     fn begin(&mut self, world: &mut World, from: From<'_>, seen: &mut Vec<u8>) -> Result<(), DecodeError>;
 
     /// Returns where the input was written inside the tick that ends, if it was.
@@ -35,6 +39,11 @@ pub(crate) trait TrackSource: Send + Sync {
 
     /// Releases all that a tape holds; live input resumes.
     fn release(&mut self, world: &mut World);
+
+    /// Why the running tick's live input is kept from ticks and tapes, if it is.
+    fn gap(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// Where a tick's input comes from.

@@ -16,7 +16,8 @@
 //! 1. Run gameplay in `FixedUpdate` and its neighbours.
 //! 2. Put what reaches it from outside into a resource that derives [`TickInput`], write it *between*
 //!    ticks (in `PreUpdate`, `Update` or `RunFixedMainLoop`), and call
-//!    [`record_input`](ReplayAppExt::record_input).
+//!    [`record_input`](ReplayAppExt::record_input). Or read Bevy's `ButtonInput`, mouse accumulators and
+//!    `Gamepad`s in ticks as they are, and add [`RawInputPlugin`].
 //! 3. Derive [`Canonical`](trait@Canonical) for the components and resources that can change future
 //!    gameplay, and call [`register_authoritative`](ReplayAppExt::register_authoritative) and
 //!    [`register_authoritative_resource`](ReplayAppExt::register_authoritative_resource).
@@ -62,6 +63,7 @@
 //! | plugin | feature | runs in | does |
 //! |---|---|---|---|
 //! | [`ReplayPlugin`] | always | `FixedMain` | border, sim ids, order of systems, [`Deck`] |
+//! | [`RawInputPlugin`] | `raw-input` | `First`, `PreUpdate`, `RunFixedMainLoop`, `FixedMain` | keyboard, mouse and gamepads as ticks see them, recorded |
 //!
 //! # Recording, replaying, comparing
 //!
@@ -101,8 +103,8 @@
 //!   thread or many, in debug and release builds.
 //! - Nothing has a tolerance. A digest is a function of the state alone: every registered value is read.
 //! - Recording and playing begin at the first tick of an app; starting in the middle is not possible yet.
-//! - Recorded inputs are resources, components of simulated entities and messages. Bevy's `States` and types
-//!   of other crates are not recorded or registered yet.
+//! - Recorded inputs are resources, components of simulated entities, messages, keyboard, mouse and gamepads.
+//!   Touch, Bevy's `States` and types of other crates are not recorded or registered yet.
 //! - Floats: `+ - * /` and `sqrt` are the same everywhere, `sin`, `powf` and the like are not.
 //! - 32-bit and wasm32 targets are untested.
 //!
@@ -110,6 +112,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `raw-input` (default) | keyboard, mouse and gamepads as recorded input: [`RawInputPlugin`] |
 //! | `glam`, `fixed` | canonical encodings of glam's and the `fixed` crate's types |
 //! | `diagnostics` | names of systems and components in reports |
 //! | `multi_threaded` | Bevy's multi-threaded executor, where the app uses it |
@@ -143,6 +146,8 @@ pub use deck::{
 };
 pub use headless::{Executor, Headless, Pacing, ReplayError, Run, TapeSource};
 pub use input::TickReader;
+#[cfg(feature = "raw-input")]
+pub use input::devices::{PadSlot, RawInputPlugin, TextFocus};
 pub use plugin::{ReplayPlugin, Seed};
 pub use state::{
     AuthoritativeTypes, Coverage, Declared, Finding, Guard, SimId, StateError, TickRemovals, coverage, digest, image,
@@ -186,12 +191,22 @@ pub mod guide {
     pub mod digest {}
 }
 
+/// What ticks see of keyboard, mouse and gamepads, as values on tapes. Games read Bevy's own types.
+#[cfg(feature = "raw-input")]
+pub mod devices {
+    pub use crate::input::devices::{
+        Button, Buttons, Gamepads, Keyboard, LogicalKeys, MouseButtons, MouseMotion, MouseScroll, Pad,
+    };
+}
+
 /// What most games need.
 pub mod prelude {
     pub use crate::{
         Canonical, Deck, Detail, Diverged, Headless, RecorderLimits, ReplayAppExt, ReplayError, ReplayPlugin, SimId,
         SimTick, TickInput, TickOrder, TickReader, TickRemovals,
     };
+    #[cfg(feature = "raw-input")]
+    pub use crate::{PadSlot, RawInputPlugin, TextFocus};
 }
 
 /// The Bevy release this crate is built for, as tapes name it.

@@ -117,9 +117,16 @@ pub(crate) fn begin_tick(world: &mut World) {
         if let Some(recorder) = &mut runtime.recorder {
             recorder.begin_tick(tick, timestep_ns(world));
         }
-        if let Err(error) = runtime.let_inputs_in(world, tick) {
+        for begin in &runtime.registry.at_begin {
+            begin(world);
+        }
+        if let Err((failed, error)) = runtime.let_inputs_in(world, tick, 0) {
             runtime.end_playback(world);
             runtime.refuse(world, error);
+            // Live input for this one and the rest: each input has been let in once when the tick ends.
+            if let Err((_, error)) = runtime.let_inputs_in(world, tick, failed) {
+                runtime.refuse(world, error);
+            }
         }
     });
 }
@@ -297,22 +304,24 @@ impl Runtime {
         Ok(self.capturer.image.clone())
     }
 
-    /// Shows the tick its inputs, live or the tape's, and records them.
-    fn let_inputs_in(&mut self, world: &mut World, tick: u64) -> Result<(), DeckError> {
+    /// Shows the tick its inputs from the first of these on, live or the tape's, and records them.
+    ///
+    /// Where one cannot be read, it and those after it have not been let in; its index is returned.
+    fn let_inputs_in(&mut self, world: &mut World, tick: u64, first: usize) -> Result<(), (usize, DeckError)> {
         let Self { registry, playback, recorder, seen, .. } = self;
-        for begin in &registry.at_begin {
-            begin(world);
-        }
-        for (index, source) in registry.tracks.iter_mut().enumerate() {
+        for (index, source) in registry.tracks.iter_mut().enumerate().skip(first) {
             let name = &source.spec().name;
             let from = playback.as_ref().map_or(From::Live, |playback| playback.input(name, tick));
             seen.clear();
             if let Err(error) = source.begin(world, from, seen) {
-                return Err(DeckError::BadInput { name: source.spec().name.clone(), tick, error });
+                return Err((index, DeckError::BadInput { name: source.spec().name.clone(), tick, error }));
             }
             if let Some(recorder) = recorder {
                 recorder.input(index, tick, seen);
             }
+        }
+        if let Some(recorder) = recorder {
+            recorder.gap(tick, registry.tracks.iter().find_map(|source| source.gap()));
         }
         Ok(())
     }

@@ -170,6 +170,55 @@ fn idle_plugin_allocates_nothing() {
     assert_eq!(counted(), 0);
 }
 
+/// Keys, buttons and sticks that stay as they are, and a mouse that moves.
+#[cfg(feature = "raw-input")]
+mod devices {
+    use super::*;
+    use bevy_input::gamepad::{Gamepad, GamepadAxis, GamepadButton};
+    use bevy_input::keyboard::KeyCode;
+    use bevy_input::mouse::{AccumulatedMouseMotion, MouseButton};
+    use bevy_input::{ButtonInput, InputPlugin, InputSystems};
+
+    fn game(app: &mut App) {
+        app.add_plugins((super::game, InputPlugin, RawInputPlugin::default()));
+        app.world_mut().resource_mut::<ButtonInput<KeyCode>>().press(KeyCode::KeyD);
+        app.world_mut().resource_mut::<ButtonInput<MouseButton>>().press(MouseButton::Left);
+        let mut pad = Gamepad::default();
+        pad.digital_mut().press(GamepadButton::South);
+        pad.analog_mut().set(GamepadAxis::LeftStickX, 0.5);
+        app.world_mut().spawn(pad);
+        let still = |mut motion: ResMut<AccumulatedMouseMotion>| motion.delta.x = 1.0;
+        app.add_systems(PreUpdate, still.after(InputSystems));
+        app.add_systems(
+            FixedUpdate,
+            |keys: Res<ButtonInput<KeyCode>>, motion: Res<AccumulatedMouseMotion>, pad: Single<&Gamepad>| {
+                assert!(keys.pressed(KeyCode::KeyD) && motion.delta.x > 0.0 && pad.left_stick().x > 0.0);
+            },
+        );
+    }
+
+    #[test]
+    fn devices_that_change_nothing_allocate_nothing() {
+        let mut app = App::new();
+        app.add_plugins(game);
+        run_live(&mut app, 2000);
+        assert_eq!(counted(), 0);
+    }
+
+    #[test]
+    fn devices_are_recorded_and_replayed_without_an_allocation_per_tick() -> Result<(), ReplayError> {
+        let mut counts = Vec::new();
+        for ticks in [1000, 3000] {
+            let tape = Headless::new(game).detail(Detail::Roots).record(ticks)?.tape().clone();
+            assert_eq!(counted(), 0);
+            Headless::new(game).verify(tape)?.assert_verified();
+            counts.push(counted());
+        }
+        assert_eq!(counts[0], counts[1]);
+        Ok(())
+    }
+}
+
 #[test]
 fn replay_allocates_for_its_report_and_nothing_per_tick() -> Result<(), ReplayError> {
     let mut counts = Vec::new();

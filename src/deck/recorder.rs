@@ -1,6 +1,6 @@
 //! Writes a tape while the game runs.
 
-use bevy_replay_tape::{ClockChange, Digest, EndReason, Header, Image, Tape, Track};
+use bevy_replay_tape::{ClockChange, Digest, EndReason, Header, Image, Mark, Tape, Track};
 
 /// How much a tape says of the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +43,8 @@ pub(crate) struct Recorder {
     limits: RecorderLimits,
     timestep_ns: u64,
     size_bytes: u64,
+    /// Why an input is not recorded at the moment.
+    gap: Option<&'static str>,
 }
 
 impl Recorder {
@@ -57,7 +59,7 @@ impl Recorder {
         tape.digests.roots.reserve_exact(usize::try_from(reserved).unwrap_or_default());
         let size_bytes = initial.size_bytes() as u64;
         tape.initial = Some(initial);
-        Self { tape, detail, limits, timestep_ns, size_bytes }
+        Self { tape, detail, limits, timestep_ns, size_bytes, gap: None }
     }
 
     pub(crate) fn keeps_values(&self) -> bool {
@@ -81,6 +83,15 @@ impl Recorder {
         if self.tape.tracks[track].changes.record(tick, seen) {
             self.size_bytes += seen.len() as u64 + 16;
         }
+    }
+
+    /// Marks the tick with which an input stops being recorded.
+    pub(crate) fn gap(&mut self, tick: u64, gap: Option<&'static str>) {
+        if let (None, Some(reason)) = (self.gap, gap) {
+            self.tape.marks.push(Mark { tick, text: reason.into() });
+            self.size_bytes += reason.len() as u64 + 32;
+        }
+        self.gap = gap;
     }
 
     /// Writes down what the tick made; returns why the tape must end, if it must.

@@ -32,11 +32,13 @@ pub(crate) trait LaneSource: Send + Sync {
     fn written_since(&mut self, world: &World, since: Tick) -> Option<(u64, Option<String>)>;
 }
 
+type ChangesQuery<T> = QueryState<(&'static SimId, Ref<'static, T>), Without<IsResource>>;
+
 /// Reads components that implement [`Canonical`].
 pub(crate) struct ComponentLane<T: Component> {
     spec: TypeSpec,
     query: Option<QueryState<(&'static SimId, &'static T), Without<IsResource>>>,
-    changes: Option<QueryState<(&'static SimId, Ref<'static, T>), Without<IsResource>>>,
+    changes: Option<ChangesQuery<T>>,
     tables: Vec<usize>,
     scattered: Scattered,
 }

@@ -4,6 +4,8 @@ mod border;
 mod changed_digests;
 mod compare;
 mod deck;
+#[cfg(feature = "raw-input")]
+mod devices;
 mod equal_digests;
 mod executors;
 mod find_divergence;
