@@ -2,6 +2,7 @@
 
 mod button_track;
 mod buttons;
+mod edges;
 mod motion;
 mod pad_track;
 mod pads;
@@ -18,8 +19,8 @@ use bevy_input::keyboard::{Key, KeyCode, KeyboardFocusLost};
 use bevy_input::mouse::{AccumulatedMouseMotion, AccumulatedMouseScroll, MouseButton};
 use bevy_input::{ButtonInput, InputPlugin, InputSystems};
 use button_track::ButtonTrack;
-use buttons::Gathered;
 use core::panic::Location;
+use edges::Gathered;
 use motion::{Sum, SumTrack};
 use pad_track::PadTrack;
 
@@ -152,7 +153,6 @@ impl Plugin for RawInputPlugin {
     }
 }
 
-#[track_caller]
 fn add_track<T: 'static>(app: &mut App, track: impl super::TrackSource + 'static) {
     let caller = Location::caller();
     runtime::with(app.world_mut(), |_, runtime| runtime.registry.add_track::<T>("RawInputPlugin", track, caller));

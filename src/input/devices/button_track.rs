@@ -1,7 +1,8 @@
 //! Keys and mouse buttons as recorded input.
 
 use super::TextFocus;
-use super::buttons::{Button, Buttons, Edges, Gathered};
+use super::buttons::{Button, Buttons};
+use super::edges::{Edges, Gathered};
 use super::view::{OtherTick, View};
 use crate::input::{From, TrackSource};
 use bevy_ecs::change_detection::{DetectChanges, DetectChangesMut, Tick};

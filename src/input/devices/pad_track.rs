@@ -1,6 +1,7 @@
 //! Gamepads as recorded input.
 
-use super::buttons::{Buttons, Edges};
+use super::buttons::Buttons;
+use super::edges::Edges;
 use super::pads::{Analog, Gamepads, Pad, PadSlot, Pads, StandIn, is_at_rest};
 use super::view::{OtherTick, View};
 use crate::input::{From, TrackSource};

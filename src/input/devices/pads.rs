@@ -1,6 +1,7 @@
 //! Gamepads: slots, and what a tick sees of each pad, as a value.
 
-use super::buttons::{Button, Buttons, Gathered};
+use super::buttons::{Button, Buttons};
+use super::edges::Gathered;
 use bevy_ecs::entity_disabling::Disabled;
 use bevy_ecs::prelude::*;
 use bevy_input::gamepad::{Gamepad, GamepadAxis, GamepadButton, GamepadInput};

@@ -1,6 +1,7 @@
 //! How a tick's view follows a live device, and how the two sides share one resource.
 
-use super::buttons::{Button, Buttons, Edges};
+use super::buttons::{Button, Buttons};
+use super::edges::Edges;
 use bevy_ecs::change_detection::{DetectChangesMut, Tick};
 use bevy_input::ButtonInput;
 
