@@ -52,7 +52,7 @@ pub trait ReplayAppExt {
     /// # Panics
     ///
     /// If the type is tracked already, or after the app was finished or ran its first tick.
-    fn track_removals<T: Component>(&mut self) -> &mut Self;
+    fn track_removals<T: Component + Canonical>(&mut self) -> &mut Self;
 
     /// Makes components authoritative: one type or a tuple. Their entities get a [`SimId`](crate::SimId).
     ///
@@ -143,7 +143,7 @@ impl ReplayAppExt for App {
     }
 
     #[track_caller]
-    fn track_removals<T: Component>(&mut self) -> &mut Self {
+    fn track_removals<T: Component + Canonical>(&mut self) -> &mut Self {
         let caller = Location::caller();
         runtime::with(self.world_mut(), |world, runtime| {
             runtime.registry.admit::<removals::Removals<T>>("track_removals", caller);

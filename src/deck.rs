@@ -104,7 +104,7 @@ impl Deck {
         self.requests.push(Request::Record);
     }
 
-    /// Ends the recording, or stops playing.
+    /// Ends the recording, or stops playing; at the next border of a tick, or at the end of the frame.
     pub fn stop(&mut self) {
         self.requests.push(Request::Stop);
     }
@@ -203,6 +203,9 @@ pub enum DeckError {
         /// How many ticks have run.
         tick: u64,
     },
+    /// There is no recording to write on.
+    #[error("marks and claims are written on a recording, and none is running (call `record` first)")]
+    NotRecording,
     /// The deck is busy.
     #[error("the deck is busy (stop it first)")]
     Busy,

@@ -89,6 +89,12 @@ pub enum ReplayError {
         /// Name of the type.
         name: String,
     },
+    /// Inputs were given twice for one type.
+    #[error("inputs were given twice for {name} (chain the two lists into one)")]
+    InputsTwice {
+        /// Name of the type.
+        name: String,
+    },
     /// Frames went by without a tick.
     #[error(
         "no tick ran in {frames} frames (does the game run `FixedMain`? are the frames of `Pacing::Frames` longer than 0?)"
@@ -418,8 +424,15 @@ impl Headless {
 
     fn feed_inputs(&mut self, mut feed: Tape) -> Result<(), ReplayError> {
         let header = self.header();
-        if let Some(track) = feed.tracks.iter().find(|track| header.tracks.iter().all(|spec| spec.name != track.name)) {
-            return Err(ReplayError::NotRecorded { name: track.name.clone() });
+        for (index, track) in feed.tracks.iter().enumerate() {
+            let fits =
+                |spec: &bevy_replay_tape::TypeSpec| spec.name == track.name && spec.schema.same_encoding(&track.schema);
+            if !header.tracks.iter().any(fits) {
+                return Err(ReplayError::NotRecorded { name: track.name.clone() });
+            }
+            if feed.tracks[..index].iter().any(|other| other.name == track.name) {
+                return Err(ReplayError::InputsTwice { name: track.name.clone() });
+            }
         }
         let end = feed.end;
         feed.header = header;
@@ -450,6 +463,9 @@ impl Headless {
         }
         if !self.app.is_plugin_added::<TimePlugin>() {
             self.app.add_plugins(TimePlugin);
+        }
+        if self.app.world().get_resource::<SimTick>().is_some_and(|tick| tick.0 > 0) {
+            return Err(DeckError::NotAtStart { tick: self.ticks() }.into());
         }
         self.app.finish();
         self.app.cleanup();
@@ -483,8 +499,10 @@ impl Headless {
         while self.ticks() < ticks {
             let before = self.ticks();
             self.update(ticks);
-            if let Some(error) = self.deck().error.take() {
-                return Err(error.into());
+            // What the game itself asks of the deck may be refused without harm to the run.
+            match self.deck().error.take() {
+                None | Some(DeckError::Busy | DeckError::NotRecording | DeckError::NotAtStart { .. }) => {}
+                Some(error) => return Err(error.into()),
             }
             tickless = if self.ticks() == before { tickless + 1 } else { 0 };
             if tickless > TICKLESS_FRAMES_MAX {

@@ -102,6 +102,7 @@ impl Plugin for ReplayPlugin {
         app.init_resource::<SimTick>().init_resource::<Deck>().init_resource::<Core>().insert_resource(Seed(self.seed));
         app.world_mut().resource_mut::<Core>().runtime().settings = self.clone();
         app.world_mut().get_resource_or_init::<crate::state::sim_id::SimIds>();
+        app.add_systems(Last, runtime::between_ticks);
         tick::border::install(app);
         tick::order::install(app, self.order);
     }

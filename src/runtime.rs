@@ -9,20 +9,27 @@ use crate::input::From;
 use crate::plugin::ReplayPlugin;
 use crate::state::capture::Capturer;
 use crate::state::registry::{Registry, unfiltered};
+use crate::state::sim_id::SimIds;
 use crate::state::{Finding, Guard, SimId, StateError};
 use crate::tick::{AmbiguousPairs, SimTick, TickOrder, border};
 use bevy_ecs::change_detection::Tick;
 use bevy_ecs::name::Name;
 use bevy_ecs::prelude::*;
-use bevy_replay_tape::{EndReason, Header, HeaderDifference, Image, Mark, Report, Start, Tape, TypeSpec, Verdict};
+use bevy_replay_tape::{EndReason, Header, HeaderDifference, Image, Report, Start, Tape, TypeSpec, Verdict};
 use bevy_time::{Fixed, Time};
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Holds the [`Runtime`]; taken out while a border runs, so that it can read the world.
-#[derive(Resource, Default)]
+#[derive(Resource)]
 pub(crate) struct Core(Option<Box<Runtime>>);
+
+impl Default for Core {
+    fn default() -> Self {
+        Self(Some(Box::default()))
+    }
+}
 
 /// Everything the borders of a tick work on.
 ///
@@ -76,7 +83,10 @@ impl Core {
 
 /// Takes the runtime out of the world, and puts it back.
 pub(crate) fn with<R>(world: &mut World, run: impl FnOnce(&mut World, &mut Runtime) -> R) -> R {
-    let mut runtime = world.get_resource_or_init::<Core>().0.take().unwrap_or_default();
+    let mut runtime = world.get_resource_or_init::<Core>().0.take().expect(
+        "bevy_replay was called while it is at work: from a hook or observer of a recorded input, from a system that rebuilds \
+         derived state, or after a panic inside a tick (call it between ticks, or make a new app)",
+    );
     let result = run(world, &mut runtime);
     let events = core::mem::take(&mut runtime.events);
     world.resource_mut::<Core>().0 = Some(runtime);
@@ -131,6 +141,28 @@ pub(crate) fn begin_tick(world: &mut World) {
     });
 }
 
+/// Carries out what needs no tick: a stop, a mark or a claim between two ticks.
+pub(crate) fn between_ticks(world: &mut World) {
+    if world.resource::<Deck>().requests.is_empty() {
+        return;
+    }
+    with(world, |world, runtime| {
+        let requests = core::mem::take(&mut world.resource_mut::<Deck>().requests);
+        let starts = |request: &Request| matches!(request, Request::Record | Request::Play(..));
+        let first_start = requests.iter().position(starts).unwrap_or(requests.len());
+        let tick = world.resource::<SimTick>().0;
+        let mut later = Vec::new();
+        for (index, request) in requests.into_iter().enumerate() {
+            if index >= first_start {
+                later.push(request); // it begins with the next tick, and what follows it must wait
+            } else if let Err(error) = runtime.carry_out(world, tick, request) {
+                runtime.refuse(world, error);
+            }
+        }
+        world.resource_mut::<Deck>().requests = later;
+    });
+}
+
 pub(crate) fn end_tick(world: &mut World) {
     world.flush();
     with(world, |world, runtime| {
@@ -140,6 +172,7 @@ pub(crate) fn end_tick(world: &mut World) {
             runtime.check_order(world);
         }
         runtime.take_inputs_back(world, tick);
+        runtime.check_sim_ids(world, tick);
         if runtime.recorder.is_some() || runtime.verifier.is_some() || runtime.observing {
             match runtime.capturer.capture(world, &mut runtime.registry, tick + 1) {
                 Ok(()) => {
@@ -243,8 +276,10 @@ impl Runtime {
     fn carry_out(&mut self, world: &mut World, tick: u64, request: Request) -> Result<(), DeckError> {
         match request {
             Request::Record => {
-                if self.recorder.is_some() {
-                    return Err(DeckError::Busy);
+                match &self.recorder {
+                    Some(recorder) if recorder.tape.end.tick_count == 0 => return Ok(()), // asked for twice
+                    Some(_) => return Err(DeckError::Busy),
+                    None => {}
                 }
                 let initial = self.capture_start(world, tick)?;
                 let mut header = self.header(world, tick);
@@ -281,16 +316,8 @@ impl Runtime {
                 self.end_recording(world, EndReason::Stopped);
                 self.end_playback(world);
             }
-            Request::Mark(text) => {
-                if let Some(recorder) = &mut self.recorder {
-                    recorder.tape.marks.push(Mark { tick, text });
-                }
-            }
-            Request::Claim(name, value) => {
-                if let Some(recorder) = &mut self.recorder {
-                    recorder.tape.end.claims.insert(name, value);
-                }
-            }
+            Request::Mark(text) => self.recorder.as_mut().ok_or(DeckError::NotRecording)?.mark(tick, text),
+            Request::Claim(name, value) => self.recorder.as_mut().ok_or(DeckError::NotRecording)?.claim(name, value),
         }
         Ok(())
     }
@@ -338,6 +365,15 @@ impl Runtime {
             source.end(world);
         }
         written.into_iter().for_each(|finding| self.tell(finding));
+    }
+
+    /// Looks for entities that live on without the sim id they had.
+    fn check_sim_ids(&mut self, world: &World, tick: u64) {
+        for (id, entity) in world.resource::<SimIds>().taken() {
+            if world.get_entity(entity).is_ok_and(|entity| !entity.contains::<SimId>()) {
+                self.tell(Finding::SimIdRemoved { tick, id, entity });
+            }
+        }
     }
 
     /// Looks for authoritative state that was written since the last tick.
@@ -457,10 +493,18 @@ impl Runtime {
     pub(crate) fn end_recording(&mut self, world: &mut World, reason: EndReason) {
         let Some(mut recorder) = self.recorder.take() else { return };
         self.capturer.before = None;
+        // What the last tick said of the run still belongs to it.
+        let mut deck = world.resource_mut::<Deck>();
+        for request in core::mem::take(&mut deck.requests) {
+            match request {
+                Request::Mark(text) => recorder.mark(recorder.tape.ticks().end, text),
+                Request::Claim(name, value) => recorder.claim(name, value),
+                other => deck.requests.push(other),
+            }
+        }
         recorder.tape.end.reason = reason;
         recorder.tape.digests.roots.shrink_to_fit();
         let tape = Arc::new(recorder.tape);
-        let mut deck = world.resource_mut::<Deck>();
         deck.tape = Some(tape.clone());
         deck.state = DeckState::Idle;
         self.events.push(Told::RecordingEnded(RecordingEnded { reason, tape }));
@@ -472,9 +516,15 @@ impl Runtime {
         playback.finish(world, &mut self.registry);
         world.resource_mut::<Deck>().state = DeckState::Idle;
         let Some(verifier) = self.verifier.take() else { return };
-        let ticks =
-            (playback.tape.tick_count(), world.resource::<SimTick>().0.saturating_sub(playback.tape.header.tick_first));
-        let report = self.report(world, verifier.comparison.finish(ticks.0, ticks.1), &playback.tape);
+        let played = world.resource::<SimTick>().0.saturating_sub(playback.tape.header.tick_first);
+        let mut report = self.report(world, verifier.comparison.finish(played, played), &playback.tape);
+        let count = playback.tape.tick_count();
+        if played < count {
+            report.notes.push(format!("stopped after {played} of {count} ticks"));
+            if report.is_verified() {
+                report.verdict = Verdict::Unverified;
+            }
+        }
         world.resource_mut::<Deck>().report = Some(report.clone());
         self.events.push(Told::ReplayFinished(Box::new(ReplayFinished { report })));
     }

@@ -74,6 +74,7 @@ impl Recorder {
     pub(crate) fn begin_tick(&mut self, tick: u64, timestep_ns: u64) {
         if timestep_ns != self.timestep_ns {
             self.timestep_ns = timestep_ns;
+            self.size_bytes += 16;
             self.tape.clock.push(ClockChange { tick, timestep_ns });
         }
     }
@@ -92,6 +93,18 @@ impl Recorder {
             self.size_bytes += reason.len() as u64 + 32;
         }
         self.gap = gap;
+    }
+
+    /// Sets a bookmark.
+    pub(crate) fn mark(&mut self, tick: u64, text: String) {
+        self.size_bytes += text.len() as u64 + 16;
+        self.tape.marks.push(Mark { tick, text });
+    }
+
+    /// Writes down what the game says of the run.
+    pub(crate) fn claim(&mut self, name: String, value: String) {
+        self.size_bytes += (name.len() + value.len()) as u64;
+        self.tape.end.claims.insert(name, value);
     }
 
     /// Writes down what the tick made; returns why the tape must end, if it must.

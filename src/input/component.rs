@@ -3,21 +3,29 @@
 use super::{From, TrackSource};
 use crate::state::SimId;
 use crate::state::registry::unfiltered;
+use bevy_ecs::change_detection::Tick;
 use bevy_ecs::component::Mutable;
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::QueryState;
 use bevy_replay_tape::{Canonical, DecodeError, EncodeNotes, NoEntities, Source, TickInput, TypeSpec, VecSink};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One component type as recorded input; a value is the list of (sim id, component), ascending.
 pub(crate) struct ComponentTrack<T: Component<Mutability = Mutable>> {
     spec: TypeSpec,
     query: Option<QueryState<(&'static SimId, &'static mut T)>>,
+    /// What the last tick was shown, entity by entity, and when that changed.
+    shown: BTreeMap<u64, (Vec<u8>, Tick)>,
 }
 
 impl<T: Component<Mutability = Mutable> + TickInput> ComponentTrack<T> {
     pub(crate) fn new() -> Self {
-        Self { spec: TypeSpec { name: T::type_name(), schema: Arc::new(Vec::<(u64, T)>::schema()) }, query: None }
+        Self {
+            spec: TypeSpec { name: T::type_name(), schema: Arc::new(Vec::<(u64, T)>::schema()) },
+            query: None,
+            shown: BTreeMap::new(),
+        }
     }
 }
 
@@ -42,23 +50,32 @@ impl<T: Component<Mutability = Mutable> + TickInput> TrackSource for ComponentTr
                 Some(recorded)
             }
         };
+        let recorded: Option<BTreeMap<u64, T>> = recorded.map(|rows| rows.into_iter().collect());
         let mut rows: Vec<(u64, Mut<T>)> = query.iter_mut(world).map(|(id, value)| (id.0, value)).collect();
         rows.sort_unstable_by_key(|row| row.0);
-        if let Some(recorded) = recorded {
-            for (id, live) in &mut rows {
-                let value = recorded.iter().find(|row| row.0 == *id).map_or_else(T::default, |row| row.1.clone());
-                if encode(&value) != encode(&**live) {
-                    **live = value;
-                }
+        (rows.len() as u64).encode(&mut VecSink::new(seen, &NoEntities, &mut EncodeNotes::default()));
+        let mut shown = BTreeMap::new();
+        for (id, mut live) in rows {
+            if let Some(recorded) = &recorded {
+                *live.bypass_change_detection() = recorded.get(&id).cloned().unwrap_or_default();
             }
+            let mut bytes = Vec::new();
+            (id, live.clone()).encode(&mut VecSink::new(&mut bytes, &NoEntities, &mut EncodeNotes::default()));
+            seen.extend_from_slice(&bytes);
+            // As for a resource: changed for the tick exactly if the value is.
+            let changed = match self.shown.remove(&id) {
+                Some((before, changed)) if before == bytes => {
+                    live.set_last_changed(changed);
+                    changed
+                }
+                _ => {
+                    live.set_changed();
+                    live.last_changed()
+                }
+            };
+            shown.insert(id, (bytes, changed));
         }
-        let mut sink_bytes = Vec::new();
-        for (id, value) in &rows {
-            sink_bytes.extend_from_slice(&id.to_le_bytes());
-            sink_bytes.extend(encode(&**value));
-        }
-        seen.extend_from_slice(&(rows.len() as u64).to_le_bytes());
-        seen.append(&mut sink_bytes);
+        self.shown = shown;
         Ok(())
     }
 
@@ -78,10 +95,4 @@ impl<T: Component<Mutability = Mutable> + TickInput> TrackSource for ComponentTr
             *value = T::default();
         }
     }
-}
-
-fn encode(value: &impl TickInput) -> Vec<u8> {
-    let mut out = Vec::new();
-    value.encode(&mut VecSink::new(&mut out, &NoEntities, &mut EncodeNotes::default()));
-    out
 }

@@ -117,7 +117,13 @@ impl<M: Message + Canonical + Clone> TrackSource for MessageTrack<M> {
         }
         core::mem::swap(live, &mut self.other);
         let ids = WorldIds::writing(world);
-        self.new.encode(&mut VecSink::new(seen, &ids, &mut EncodeNotes::default()));
+        let mut notes = EncodeNotes::default();
+        self.new.encode(&mut VecSink::new(seen, &ids, &mut notes));
+        if notes != EncodeNotes::default() {
+            // A NaN or a dead entity: the tick sees what a replay will see.
+            let ids = WorldIds::reading(world, From::Tape(seen));
+            self.new = Vec::decode(&mut Source::new(seen, &ids))?;
+        }
         let mut live = world.resource_mut::<Messages<M>>();
         if !self.new.is_empty() {
             live.write_batch(self.new.drain(..));

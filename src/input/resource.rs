@@ -15,13 +15,16 @@ pub(crate) struct ResourceTrack<T> {
     /// What the running tick was shown, and when.
     shown: Vec<u8>,
     since: Tick,
+    /// When ticks saw it change last, and when it changed for the frame.
+    changed: Option<Tick>,
+    frame_changed: Option<Tick>,
     of: PhantomData<fn() -> T>,
 }
 
 impl<T: Resource + TickInput> ResourceTrack<T> {
     pub(crate) fn new() -> Self {
         let spec = TypeSpec { name: T::type_name(), schema: Arc::new(T::schema()) };
-        Self { spec, shown: Vec::new(), since: Tick::new(0), of: PhantomData }
+        Self { spec, shown: Vec::new(), since: Tick::new(0), changed: None, frame_changed: None, of: PhantomData }
     }
 }
 
@@ -46,10 +49,22 @@ impl<T: Resource<Mutability = Mutable> + TickInput> TrackSource for ResourceTrac
                 Some(value)
             }
         };
-        if let Some(recorded) = recorded {
+        if let Some(recorded) = &recorded {
             seen.clear();
-            encode(&recorded, seen);
-            *world.resource_mut::<T>() = recorded;
+            encode(recorded, seen);
+        }
+        // Live and replayed, at any frame rate: the input has changed for the tick exactly if its value has.
+        let mut live = world.resource_mut::<T>();
+        self.frame_changed = Some(live.last_changed());
+        if let Some(recorded) = recorded {
+            *live.bypass_change_detection() = recorded;
+        }
+        match self.changed {
+            Some(changed) if self.shown == *seen => live.set_last_changed(changed),
+            _ => {
+                live.set_changed();
+                self.changed = Some(live.last_changed());
+            }
         }
         self.shown.clear();
         self.shown.extend_from_slice(seen);
@@ -68,11 +83,13 @@ impl<T: Resource<Mutability = Mutable> + TickInput> TrackSource for ResourceTrac
     }
 
     fn end(&mut self, world: &mut World) {
-        if T::HAS_ONCE
-            && let Some(mut value) = world.get_resource_mut::<T>()
-        {
-            // Not a change of the input: the next tick sees what the game gathers for it.
-            value.bypass_change_detection().consume();
+        let now = world.read_change_tick();
+        let Some(mut value) = world.get_resource_mut::<T>() else { return };
+        // Not a change of the input: the next tick sees what the game gathers for it.
+        value.bypass_change_detection().consume();
+        let written_inside = value.last_changed().is_newer_than(self.since, now);
+        if let Some(frame_changed) = self.frame_changed.filter(|_| !written_inside) {
+            value.set_last_changed(frame_changed);
         }
     }
 

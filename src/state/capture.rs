@@ -72,6 +72,12 @@ impl Capturer {
                         state.name
                     ));
                 }
+                if notes.dangling_count > 0 && self.noted.insert(("dangling resource", index)) {
+                    self.notes.push(format!(
+                        "{} points at no simulated entity after tick {tick}: recorded as none",
+                        state.name
+                    ));
+                }
             }
         }
         self.image.digest_into(&mut self.digest);

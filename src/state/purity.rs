@@ -43,6 +43,15 @@ pub enum Finding {
         /// Where it was written last. Needs the feature `diagnostics`.
         writer: Option<String>,
     },
+    /// An entity lost its sim id and lives on: it is in no image any more.
+    SimIdRemoved {
+        /// The tick.
+        tick: u64,
+        /// The id.
+        id: u64,
+        /// Who had it.
+        entity: Entity,
+    },
     /// A recorded input was written inside a tick, so the tape does not hold what systems after that read.
     InputWrittenInside {
         /// The tick.
@@ -58,6 +67,7 @@ impl Finding {
     /// What is told once.
     pub(crate) fn key(&self) -> (bool, String) {
         match self {
+            Self::SimIdRemoved { .. } => (false, "SimId".into()),
             Self::WrittenOutside { type_name, .. } => (true, type_name.clone()),
             Self::InputWrittenInside { input, .. } => (false, input.clone()),
         }
@@ -81,6 +91,11 @@ impl fmt::Display for Finding {
                 at(f, writer)?;
                 write!(f, ", before tick {tick} (move the write into `FixedUpdate`, or make it a recorded input)")
             }
+            Self::SimIdRemoved { tick, id, entity } => write!(
+                f,
+                "sim:{id} was taken away from entity {entity} at tick {tick}, which lives on outside of every image (do not \
+                 remove `SimId`, nor a registered type with `remove_with_requires`)"
+            ),
             Self::InputWrittenInside { tick, input, writer } => {
                 write!(f, "input {input} was written inside tick {tick}")?;
                 at(f, writer)?;

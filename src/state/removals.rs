@@ -8,7 +8,6 @@ use bevy_ecs::entity_disabling::Disabled;
 use bevy_ecs::prelude::*;
 use bevy_ecs::system::SystemParam;
 use bevy_replay_tape::{Canonical, DecodeError, SchemaBuilder, ShapeId, Sink, Source};
-use core::any::type_name;
 use core::marker::PhantomData;
 
 /// The sim ids of entities that lost a `T`, in the order in which it happened. Authoritative.
@@ -26,11 +25,10 @@ impl<T> Default for Removals<T> {
 }
 
 /// What the next tick will be shown is what counts; what this one was shown has had its effect.
-impl<T: 'static> Canonical for Removals<T> {
+impl<T: Canonical> Canonical for Removals<T> {
     const WIDTH: Option<usize> = None;
     fn type_name() -> String {
-        let path = type_name::<T>();
-        format!("Removals<{}>", path.rsplit("::").next().unwrap_or(path))
+        format!("Removals<{}>", T::type_name())
     }
     fn shape(types: &mut SchemaBuilder) -> ShapeId {
         Vec::<u64>::shape(types)

@@ -10,8 +10,8 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::world::DeferredWorld;
 use bevy_replay_tape::EntityIds;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// The stable identity of a simulated entity: what an `Entity` is not from one run to the next.
 ///
@@ -20,16 +20,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Where the order of a query matters, let it read the id and sort by it:
 /// `Query<(&SimId, &mut Health)>`, `query.iter_mut().sort::<&SimId>()`.
 #[derive(Component, Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[component(immutable, clone_behavior = Ignore, on_insert = keep_ahead)]
+#[component(immutable, clone_behavior = Ignore, on_insert = keep_ahead, on_remove = note_taken)]
 pub struct SimId(pub u64);
 
 /// Hands out sim ids. Shared with the constructors of required components, which see no world.
 #[derive(Resource, Debug, Clone, Default)]
-pub(crate) struct SimIds(Arc<AtomicU64>);
+pub(crate) struct SimIds(Arc<AtomicU64>, Arc<Mutex<Vec<(u64, Entity)>>>);
 
 impl SimIds {
     fn draw(&self) -> SimId {
         SimId(self.0.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Ids that were removed since the last call, and who had them.
+    pub(crate) fn taken(&self) -> Vec<(u64, Entity)> {
+        self.1.lock().map(|mut taken| core::mem::take(&mut *taken)).unwrap_or_default()
     }
 
     /// The id the next simulated entity gets.
@@ -42,6 +47,15 @@ impl SimIds {
 fn keep_ahead(world: DeferredWorld, context: HookContext) {
     if let (Some(ids), Some(id)) = (world.get_resource::<SimIds>(), world.get::<SimId>(context.entity)) {
         ids.0.fetch_max(id.0.saturating_add(1), Ordering::Relaxed);
+    }
+}
+
+/// Remembers who lost an id: despawned entities may, others must not.
+fn note_taken(world: DeferredWorld, context: HookContext) {
+    if let (Some(ids), Some(id)) = (world.get_resource::<SimIds>(), world.get::<SimId>(context.entity))
+        && let Ok(mut taken) = ids.1.lock()
+    {
+        taken.push((id.0, context.entity));
     }
 }
 

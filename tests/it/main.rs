@@ -11,6 +11,8 @@ mod executors;
 mod find_divergence;
 mod frame_rates;
 mod game;
+mod input_changes;
+mod last_words;
 mod limits;
 mod once;
 mod platforms;

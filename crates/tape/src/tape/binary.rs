@@ -212,6 +212,22 @@ impl Tape {
         Ok(tape)
     }
 
+    /// Writes a new file: in the text form if its name ends in `.ron` or `.txt`, else in the binary form.
+    ///
+    /// # Errors
+    ///
+    /// [`TapeError::Io`] if it cannot be written, or if there is such a file already: nothing is overwritten.
+    pub fn save(&self, path: impl AsRef<std::path::Path>) -> Result<(), TapeError> {
+        use std::io::Write;
+        let path = path.as_ref();
+        let is_text = path.extension().is_some_and(|extension| extension == "ron" || extension == "txt");
+        let bytes = if is_text { self.to_text().into_bytes() } else { self.to_bytes() };
+        let mut options = std::fs::OpenOptions::new();
+        let file = options.write(true).create_new(true).open(path);
+        let written = file.and_then(|mut file| file.write_all(&bytes));
+        written.map_err(|error| TapeError::Io { path: path.display().to_string(), error })
+    }
+
     /// Reads a file in the binary or the text form.
     ///
     /// # Errors
