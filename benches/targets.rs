@@ -34,6 +34,7 @@ fn main() {
     row("digest, 3 archetypes, all changed", median(41, &mut world(n, 3), move_all, look) / limit, 1.6);
     row("digest, 1 archetype in table order, all changed", median(41, &mut world(n, 1), move_all, look) / limit, 1.0);
     row("digest, 3 archetypes, 1 % changed", median(41, &mut world(n, 3), move_some, look) / limit, 1.1);
+    row("the same, trusting change ticks", median(41, &mut trusting(n, 3), move_some, look) / limit, 0.5);
     row("digest, 3 archetypes, 1 % despawned and spawned", median(41, &mut world(n, 3), churn, look) / limit, 4.0);
     let ratios: Vec<f64> = [(1_000, 2001), (10_000, 201), (100_000, 41), (1_000_000, 11)]
         .map(|(n, runs)| median(runs, &mut world(n, 3), move_all, look) / self::limit(n))
@@ -79,8 +80,16 @@ fn limit(n: usize) -> f64 {
 }
 
 fn world(n: usize, archetypes: usize) -> World {
+    filled(ReplayPlugin::new("targets"), n, archetypes)
+}
+
+fn trusting(n: usize, archetypes: usize) -> World {
+    filled(ReplayPlugin::new("targets").trust_change_ticks(true), n, archetypes)
+}
+
+fn filled(plugin: ReplayPlugin, n: usize, archetypes: usize) -> World {
     let mut app = App::new();
-    app.add_plugins((bevy_time::TimePlugin, ReplayPlugin::new("targets")));
+    app.add_plugins((bevy_time::TimePlugin, plugin));
     app.register_authoritative::<(Position, Velocity, Health)>();
     app.finish();
     let mut world = core::mem::take(app.world_mut());

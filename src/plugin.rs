@@ -42,6 +42,11 @@ pub struct ReplayPlugin {
     pub detail: Detail,
     /// How long a recording may become. Default: four hours at 64 Hz, 256 MiB.
     pub limits: RecorderLimits,
+    /// Reads only rows whose change tick has moved. Default: false, every row is read.
+    ///
+    /// Faster where little changes, and it trusts Bevy's change detection: a write that bypasses it
+    /// (`bypass_change_detection`) is not seen. Turns itself off while values are recorded.
+    pub trust_change_ticks: bool,
     /// How writes to authoritative state between ticks are found. Default: [`Guard::Full`] in debug builds, else
     /// [`Guard::Ticks`].
     pub guard: Guard,
@@ -88,6 +93,12 @@ impl ReplayPlugin {
     #[must_use]
     pub fn limits(self, limits: RecorderLimits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// Sets [`trust_change_ticks`](Self::trust_change_ticks).
+    #[must_use]
+    pub fn trust_change_ticks(self, trust_change_ticks: bool) -> Self {
+        Self { trust_change_ticks, ..self }
     }
 
     /// Sets [`guard`](Self::guard).

@@ -177,6 +177,8 @@ pub(crate) fn end_tick(world: &mut World) {
             match runtime.capturer.capture(world, &mut runtime.registry, tick + 1) {
                 Ok(()) => {
                     runtime.captured_at = Some(world.increment_change_tick());
+                    runtime.capturer.trusted_since =
+                        runtime.captured_at.filter(|_| runtime.settings.trust_change_ticks);
                     runtime.take_state(world, tick);
                 }
                 Err(error) => {
@@ -222,6 +224,7 @@ impl Runtime {
         self.freeze(world);
         let tick = world.resource::<SimTick>().0;
         self.looker.capture(world, &mut self.registry, tick)?;
+        self.looker.trusted_since = self.settings.trust_change_ticks.then(|| world.increment_change_tick());
         Ok(&self.looker)
     }
 

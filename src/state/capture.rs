@@ -4,8 +4,9 @@ use super::StateError;
 use super::registry::Registry;
 use super::roster::Roster;
 use super::sim_id::SimIds;
+use bevy_ecs::change_detection::Tick;
 use bevy_ecs::prelude::*;
-use bevy_replay_tape::{Canonical, Digest, EncodeNotes, Image, Lane, ResourceState, Value};
+use bevy_replay_tape::{BlockDigests, Canonical, Digest, EncodeNotes, Image, Lane, ResourceState, Value};
 use std::collections::BTreeSet;
 
 /// Captures images into memory it keeps.
@@ -18,6 +19,10 @@ pub(crate) struct Capturer {
     pub(crate) digest: Digest,
     /// The image before, where somebody asked to keep it.
     pub(crate) before: Option<Image>,
+    /// What is known of each lane's rows; used only where change ticks are trusted.
+    known: Vec<BlockDigests>,
+    /// The change tick after the last capture, where change ticks are trusted.
+    pub(crate) trusted_since: Option<Tick>,
     /// Most rows each lane had.
     pub(crate) rows_max: Vec<usize>,
     /// Types for which a NaN or a dangling reference was noted.
@@ -35,6 +40,7 @@ impl Capturer {
         let specs = registry.lanes.iter().map(|lane| lane.spec());
         self.image.lanes = specs.map(|spec| Lane::new(&*spec.name, spec.schema.clone())).collect();
         self.rows_max = vec![0; registry.lanes.len()];
+        self.known = vec![BlockDigests::default(); registry.lanes.len()];
         let specs = registry.resources.iter().map(|resource| resource.spec());
         self.image.resources = specs.map(|spec| ResourceState::new(&*spec.name, spec.schema.clone())).collect();
         self.image.resources.push(ResourceState::new(SIM_IDS, u64::schema().into()));
@@ -45,13 +51,22 @@ impl Capturer {
     pub(crate) fn capture(&mut self, world: &World, registry: &mut Registry, tick: u64) -> Result<(), StateError> {
         if let Some(before) = &mut self.before {
             core::mem::swap(before, &mut self.image);
+            self.trusted_since = None; // this memory holds the state before the last one
         }
         self.image.tick = tick;
         self.image.roster = self.roster.update(world)?;
         for (index, source) in registry.lanes.iter_mut().enumerate() {
             let mut notes = EncodeNotes::default();
             let lane = &mut self.image.lanes[index];
-            source.capture(world, &mut self.roster, lane, &mut notes)?;
+            let known = &mut self.known[index];
+            let updated = match self.trusted_since {
+                Some(since) => source.update(world, &mut self.roster, lane, known, since, &mut notes),
+                None => false,
+            };
+            if !updated {
+                known.forget_all();
+                source.capture(world, &mut self.roster, lane, &mut notes)?;
+            }
             self.rows_max[index] = self.rows_max[index].max(lane.ids.len());
             if notes != EncodeNotes::default() {
                 self.note_lane(index, notes);
@@ -80,7 +95,7 @@ impl Capturer {
                 }
             }
         }
-        self.image.digest_into(&mut self.digest);
+        self.image.digest_known(&mut self.digest, &mut self.known);
         Ok(())
     }
 

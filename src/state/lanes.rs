@@ -9,7 +9,7 @@ use bevy_ecs::change_detection::Tick;
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::QueryState;
 use bevy_ecs::resource::IsResource;
-use bevy_replay_tape::{Canonical, EncodeNotes, Ids, Lane, ResourceState, SlotSink, TypeSpec, VecSink};
+use bevy_replay_tape::{BlockDigests, Canonical, EncodeNotes, Ids, Lane, ResourceState, SlotSink, TypeSpec, VecSink};
 use std::sync::Arc;
 
 /// A registered component type.
@@ -26,6 +26,18 @@ pub(crate) trait LaneSource: Send + Sync {
         lane: &mut Lane,
         notes: &mut EncodeNotes,
     ) -> Result<(), StateError>;
+    /// Writes only rows with a newer change tick over those of the last capture, and forgets their blocks.
+    ///
+    /// Returns whether that was possible: the rows must be those of the last capture.
+    fn update(
+        &mut self,
+        world: &World,
+        roster: &mut Roster,
+        lane: &mut Lane,
+        known: &mut BlockDigests,
+        since: Tick,
+        notes: &mut EncodeNotes,
+    ) -> bool;
     /// Returns where an entity's value was written last, where Bevy knows it.
     fn writer(&self, world: &World, entity: Entity) -> Option<String>;
     /// Returns an entity whose value was written after a change tick, and where.
@@ -113,6 +125,44 @@ impl<T: Component + Canonical> LaneSource for ComponentLane<T> {
             lane.rows.push(|out| out.extend_from_slice(&bytes[*start..*end]));
         }
         Ok(())
+    }
+
+    fn update(
+        &mut self,
+        world: &World,
+        roster: &mut Roster,
+        lane: &mut Lane,
+        known: &mut BlockDigests,
+        since: Tick,
+        notes: &mut EncodeNotes,
+    ) -> bool {
+        // A reference to an entity changes when its target goes, without any write here.
+        let Some(width) = T::WIDTH.filter(|width| *width > 0 && !self.spec.schema.has_entities()) else { return false };
+        let index = roster.selection(&self.tables);
+        let changes = self.changes.as_mut().expect("registries are frozen before the first capture");
+        let Ok(columns) = changes.contiguous_iter(world) else { return false };
+        if known.is_empty() || !Arc::ptr_eq(&lane.ids, roster.ids(index)) {
+            return false;
+        }
+        let (ids, now) = (WorldIds::writing(world), world.read_change_tick());
+        let mut rows = 0;
+        for (column, values) in columns {
+            let Some(places) = roster.places(index, column) else { return false };
+            let ticks = values.changed_ticks_slice();
+            rows += ticks.len();
+            for (row, (value, tick)) in values.into_inner().iter().zip(ticks).enumerate() {
+                if tick.is_newer_than(since, now) {
+                    let rank = match places {
+                        Places::Run(first) => first + row,
+                        Places::Scattered(ranks) => ranks[row] as usize,
+                    };
+                    known.forget(rank);
+                    let slot = &mut lane.rows.slots(lane.ids.len())[rank * width..(rank + 1) * width];
+                    value.encode(&mut SlotSink::new(slot, &ids, notes));
+                }
+            }
+        }
+        rows == lane.ids.len()
     }
 
     fn writer(&self, world: &World, entity: Entity) -> Option<String> {

@@ -25,3 +25,4 @@ mod runs;
 mod sim_ids;
 mod tick_order;
 mod timestep;
+mod trusted_ticks;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 pub use delta::{Delta, DeltaError, LaneDelta};
 pub use diff::{Difference, Side};
-pub use digest::{BLOCK_ROWS, DIGEST_VERSION, Digest};
+pub use digest::{BLOCK_ROWS, BlockDigests, DIGEST_VERSION, Digest};
 
 /// Sim ids in ascending order, each once, with the digests of their blocks.
 ///

@@ -30,8 +30,8 @@ pub use canonical::{
 };
 pub use divergence::{Comparison, Divergence, Evidence, HeaderDifference, Later, Report, Verdict};
 pub use image::{
-    BLOCK_ROWS, DIGEST_VERSION, Delta, DeltaError, Difference, Digest, Ids, Image, Lane, LaneDelta, ResourceState,
-    Rows, Side,
+    BLOCK_ROWS, BlockDigests, DIGEST_VERSION, Delta, DeltaError, Difference, Digest, Ids, Image, Lane, LaneDelta,
+    ResourceState, Rows, Side,
 };
 pub use input::TickInput;
 pub use schema::{Field, SHAPES_MAX, Schema, SchemaBuilder, SchemaError, Shape, ShapeId, Variant};

@@ -228,6 +228,12 @@ impl Schema {
         width
     }
 
+    /// Returns whether a value may hold references to entities.
+    #[must_use]
+    pub fn has_entities(&self) -> bool {
+        self.shapes.iter().any(|shape| matches!(shape, Shape::Entity))
+    }
+
     /// Returns whether both describe the same bytes with the same names of fields and variants.
     ///
     /// Names of types are for people and do not count.

@@ -41,7 +41,38 @@ fn put_name(hasher: &mut Xxh3Default, name: &str) {
     hasher.update(name.as_bytes());
 }
 
-fn lane_digest(lane: &Lane) -> u64 {
+/// Hashes of the blocks of a lane's rows that are known to be unchanged since they were computed.
+///
+/// For a caller that knows which rows changed. Whoever forgets too little gets the digest of another state.
+#[derive(Debug, Clone, Default)]
+pub struct BlockDigests(Vec<Option<u64>>);
+
+impl BlockDigests {
+    /// Forgets all blocks: any row may have changed, or there are others now.
+    pub fn forget_all(&mut self) {
+        self.0.clear();
+    }
+
+    /// Forgets the block of a row.
+    pub fn forget(&mut self, row: usize) {
+        if let Some(block) = self.0.get_mut(row / BLOCK_ROWS) {
+            *block = None;
+        }
+    }
+
+    /// Returns whether anything is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+fn lane_digest(lane: &Lane, known: Option<&mut BlockDigests>) -> u64 {
+    let mut nothing = Vec::new();
+    let known = known.map_or(&mut nothing, |known| {
+        known.0.resize(lane.ids.len().div_ceil(BLOCK_ROWS), None);
+        &mut known.0
+    });
     let Lane { name, schema: _, ids, rows } = lane;
     let Ids { ids, block_digests } = &**ids;
     let mut hasher = Xxh3Default::new();
@@ -53,7 +84,8 @@ fn lane_digest(lane: &Lane) -> u64 {
     for (block, ids_digest) in block_digests.iter().enumerate() {
         let first = block * BLOCK_ROWS;
         let last = ids.len().min(first + BLOCK_ROWS);
-        let rows_digest = xxh3_64(&rows.bytes[rows.range(first..last)]);
+        let compute = || xxh3_64(&rows.bytes[rows.range(first..last)]);
+        let rows_digest = known.get_mut(block).map_or_else(compute, |known| *known.get_or_insert_with(compute));
         gathered[used..used + 8].copy_from_slice(&ids_digest.to_le_bytes());
         gathered[used + 8..used + 16].copy_from_slice(&rows_digest.to_le_bytes());
         used += 16;
@@ -86,9 +118,15 @@ impl Image {
 
     /// Writes the digest of the image over another one, without allocating once that has the size.
     pub fn digest_into(&self, digest: &mut Digest) {
+        self.digest_known(digest, &mut []);
+    }
+
+    /// As [`digest_into`](Self::digest_into), without hashing what is known of each lane.
+    pub fn digest_known(&self, digest: &mut Digest, known: &mut [BlockDigests]) {
         let Self { tick, roster, lanes, resources } = self;
+        let mut known = known.iter_mut();
         digest.lanes.clear();
-        digest.lanes.extend(lanes.iter().map(lane_digest));
+        digest.lanes.extend(lanes.iter().map(|lane| lane_digest(lane, known.next())));
         digest.resources.clear();
         digest.resources.extend(resources.iter().map(resource_digest));
 
