@@ -18,6 +18,7 @@ mod once;
 mod platforms;
 mod processes;
 mod purity;
+mod readme;
 mod refusals;
 mod registration;
 mod roles;
