@@ -206,6 +206,12 @@ pub enum DeckError {
     /// There is no recording to write on.
     #[error("marks and claims are written on a recording, and none is running (call `record` first)")]
     NotRecording,
+    /// The tick that was to be recorded has no length.
+    #[error(
+        "the tick has no length: `FixedMain` was run by hand without a clock (advance `Time<Fixed>` by its timestep before \
+         each run, or let `Time<Virtual>` drive it)"
+    )]
+    TickWithoutLength,
     /// The deck is busy.
     #[error("the deck is busy (stop it first)")]
     Busy,

@@ -111,7 +111,7 @@ impl ReplayPlugin {
 impl Plugin for ReplayPlugin {
     fn build(&self, app: &mut App) {
         app.init_resource::<SimTick>().init_resource::<Deck>().init_resource::<Core>().insert_resource(Seed(self.seed));
-        app.world_mut().resource_mut::<Core>().runtime().settings = self.clone();
+        runtime::with(app.world_mut(), |_, runtime| runtime.settings = self.clone());
         app.world_mut().get_resource_or_init::<crate::state::sim_id::SimIds>();
         app.add_systems(Last, runtime::between_ticks);
         tick::border::install(app);

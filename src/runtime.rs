@@ -75,12 +75,6 @@ enum Told {
     Refused(DeckRefused),
 }
 
-impl Core {
-    pub(crate) fn runtime(&mut self) -> &mut Runtime {
-        self.0.get_or_insert_default()
-    }
-}
-
 /// Takes the runtime out of the world, and puts it back.
 pub(crate) fn with<R>(world: &mut World, run: impl FnOnce(&mut World, &mut Runtime) -> R) -> R {
     let mut runtime = world.get_resource_or_init::<Core>().0.take().expect(
@@ -111,6 +105,7 @@ pub(crate) fn begin_tick(world: &mut World) {
             border::apply_final_commands(world);
         }
         runtime.guard(world, tick);
+        runtime.clear_derived(world);
         if !world.resource::<Deck>().requests.is_empty() {
             let requests = core::mem::take(&mut world.resource_mut::<Deck>().requests);
             for request in requests {
@@ -284,6 +279,9 @@ impl Runtime {
                     Some(_) => return Err(DeckError::Busy),
                     None => {}
                 }
+                if timestep_ns(world) == 0 {
+                    return Err(DeckError::TickWithoutLength);
+                }
                 let initial = self.capture_start(world, tick)?;
                 let mut header = self.header(world, tick);
                 header.timestep_ns = timestep_ns(world);
@@ -370,10 +368,10 @@ impl Runtime {
         written.into_iter().for_each(|finding| self.tell(finding));
     }
 
-    /// Looks for entities that live on without the sim id they had.
+    /// Looks for entities that live on without the sim id they had, or with another.
     fn check_sim_ids(&mut self, world: &World, tick: u64) {
         for (id, entity) in world.resource::<SimIds>().taken() {
-            if world.get_entity(entity).is_ok_and(|entity| !entity.contains::<SimId>()) {
+            if world.get_entity(entity).is_ok_and(|entity| entity.get::<SimId>() != Some(&SimId(id))) {
                 self.tell(Finding::SimIdRemoved { tick, id, entity });
             }
         }
@@ -387,6 +385,10 @@ impl Runtime {
             Guard::Ticks => self.guard_by_ticks(world, tick, since),
             Guard::Full => self.guard_by_values(world, tick),
         }
+    }
+
+    /// Empties derived state and has it rebuilt, where that is wanted.
+    fn clear_derived(&self, world: &mut World) {
         if self.clears_derived {
             for derived in &self.registry.derived {
                 (derived.clear)(world);
@@ -423,6 +425,9 @@ impl Runtime {
             return; // two entities with one sim id are reported at the end of the tick
         }
         for row in self.capturer.image.diff(&self.looker.image) {
+            if self.is_settled(&(true, row.type_name.clone())) {
+                continue; // before anything is looked up: a type may be written in each frame
+            }
             let carrier = row.sim_id.and_then(|id| entity_of(world, id));
             let lane = self.registry.lanes.iter().find(|lane| lane.spec().name == row.type_name);
             let resource = self.registry.resources.iter().find(|resource| resource.spec().name == row.type_name);
@@ -438,12 +443,18 @@ impl Runtime {
     /// Tells a finding, each kind once per type.
     fn tell(&mut self, finding: Finding) {
         let key = finding.key();
-        if (key.0 && self.registry.unguarded.contains(&key.1)) || !self.found.insert(key) {
+        if self.is_settled(&key) {
             return;
         }
+        self.found.insert(key);
         tracing::warn!("{finding}");
         self.findings.push(finding.to_string());
         self.events.push(Told::Found(Box::new(finding)));
+    }
+
+    /// Whether findings of that kind are told already, or not wanted.
+    fn is_settled(&self, key: &(bool, String)) -> bool {
+        (key.0 && self.registry.unguarded.contains(&key.1)) || self.found.contains(key)
     }
 
     /// Most rows each lane had in a captured image.

@@ -24,6 +24,12 @@ pub use sim_id::SimId;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
+    /// An entity carries the id that stands for "none" in references.
+    #[error(
+        "an entity carries sim:{}, which stands for \"no entity\" in references (insert a smaller `SimId`)",
+        u64::MAX
+    )]
+    ReservedSimId,
     /// Two entities carry one sim id.
     #[error(
         "sim:{id} is carried by two entities, {first} and {second} (give each its own: let the registered types bring \

@@ -97,7 +97,8 @@ impl<M: Message + Canonical + Clone> TrackSource for MessageTrack<M> {
     }
 
     fn begin(&mut self, world: &mut World, from: From<'_>, seen: &mut Vec<u8>) -> Result<(), DecodeError> {
-        let ids = WorldIds::reading(world, from);
+        let reads_entities = self.spec.schema.has_entities() && matches!(from, From::Tape(_));
+        let ids = if reads_entities { WorldIds::reading(world) } else { WorldIds::writing(world) };
         let recorded = match from {
             From::Live => None,
             From::Nothing => Some(Vec::new()),
@@ -121,8 +122,10 @@ impl<M: Message + Canonical + Clone> TrackSource for MessageTrack<M> {
         self.new.encode(&mut VecSink::new(seen, &ids, &mut notes));
         if notes != EncodeNotes::default() {
             // A NaN or a dead entity: the tick sees what a replay will see.
-            let ids = WorldIds::reading(world, From::Tape(seen));
-            self.new = Vec::decode(&mut Source::new(seen, &ids))?;
+            let ids = WorldIds::reading(world);
+            if let Ok(shown) = Vec::decode(&mut Source::new(seen, &ids)) {
+                self.new = shown;
+            }
         }
         let mut live = world.resource_mut::<Messages<M>>();
         if !self.new.is_empty() {

@@ -138,7 +138,7 @@ impl<T: Component + Canonical> LaneSource for ComponentLane<T> {
     ) -> bool {
         // A reference to an entity changes when its target goes, without any write here.
         let Some(width) = T::WIDTH.filter(|width| *width > 0 && !self.spec.schema.has_entities()) else { return false };
-        let index = roster.selection(&self.tables);
+        let Some(index) = roster.known_selection(&self.tables) else { return false }; // rows have moved
         let changes = self.changes.as_mut().expect("registries are frozen before the first capture");
         let Ok(columns) = changes.contiguous_iter(world) else { return false };
         if known.is_empty() || !Arc::ptr_eq(&lane.ids, roster.ids(index)) {

@@ -43,7 +43,7 @@ pub enum Finding {
         /// Where it was written last. Needs the feature `diagnostics`.
         writer: Option<String>,
     },
-    /// An entity lost its sim id and lives on: it is in no image any more.
+    /// An entity lost its sim id and lives on: in no image any more, or as somebody else.
     SimIdRemoved {
         /// The tick.
         tick: u64,
@@ -93,7 +93,7 @@ impl fmt::Display for Finding {
             }
             Self::SimIdRemoved { tick, id, entity } => write!(
                 f,
-                "sim:{id} was taken away from entity {entity} at tick {tick}, which lives on outside of every image (do not \
+                "sim:{id} was taken away from entity {entity} at tick {tick}, which lives on in no image, or as another (do not \
                  remove `SimId`, nor a registered type with `remove_with_requires`)"
             ),
             Self::InputWrittenInside { tick, input, writer } => {

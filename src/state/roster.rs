@@ -7,7 +7,7 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::QueryState;
 use bevy_ecs::resource::IsResource;
-use bevy_replay_tape::Ids;
+use bevy_replay_tape::{Ids, NO_ENTITY};
 use std::sync::Arc;
 
 type RosterQuery = QueryState<(Entity, &'static SimId), Without<IsResource>>;
@@ -82,6 +82,10 @@ impl Roster {
         }
         if self.selections.is_empty() {
             let all = self.select((0..count).collect()).map_err(|id| self.duplicate(world, id))?;
+            if all.ids.last() == Some(&NO_ENTITY) {
+                self.tables.clear(); // look again next time
+                return Err(StateError::ReservedSimId);
+            }
             self.selections.push(all);
         }
         Ok(self.selections[0].ids.clone())
@@ -93,10 +97,14 @@ impl Roster {
         self.addresses.binary_search_by_key(&address, |entry| entry.0).ok().map(|index| self.addresses[index].1)
     }
 
+    /// Returns the number of the selection of these tables (ascending), if it has been made since rows moved.
+    pub(crate) fn known_selection(&self, tables: &[usize]) -> Option<usize> {
+        self.selections.iter().position(|selection| selection.tables == tables)
+    }
+
     /// Returns the number of the selection of these tables (ascending).
     pub(crate) fn selection(&mut self, tables: &[usize]) -> usize {
-        let known = self.selections.iter().position(|selection| selection.tables == tables);
-        known.unwrap_or_else(|| {
+        self.known_selection(tables).unwrap_or_else(|| {
             let selection = self.select(tables.to_vec()).expect("ids are unique: `update` checked all tables");
             self.selections.push(selection);
             self.selections.len() - 1

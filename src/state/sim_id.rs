@@ -1,7 +1,6 @@
 //! The stable identity of a simulated entity.
 
 use super::registry::unfiltered;
-use crate::input::From;
 use bevy_ecs::component::RequiredComponentsError;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::entity_disabling::Disabled;
@@ -98,15 +97,10 @@ pub(crate) struct WorldIds<'w> {
 }
 
 impl<'w> WorldIds<'w> {
-    /// For reading a tape's bytes; nothing is looked up for live input.
-    pub(crate) fn reading(world: &'w mut World, from: From<'_>) -> Self {
-        let entities = match from {
-            From::Tape(_) => {
-                let mut all = unfiltered::<(Entity, &SimId), ()>(world);
-                all.iter(world).map(|(entity, id)| (id.0, entity)).collect()
-            }
-            From::Live | From::Nothing => BTreeMap::new(),
-        };
+    /// For reading bytes that hold entities. Looks at all simulated entities.
+    pub(crate) fn reading(world: &'w mut World) -> Self {
+        let mut all = unfiltered::<(Entity, &SimId), ()>(world);
+        let entities = all.iter(world).map(|(entity, id)| (id.0, entity)).collect();
         Self { world, entities }
     }
 

@@ -131,6 +131,10 @@ fn a_sim_id_taken_from_a_living_entity_is_told_and_a_despawn_is_not() -> Result<
     })?;
     assert!(matches!(&*told, [Finding::SimIdRemoved { tick: 3, .. }]), "{told:?}");
     let told = run(|world, entity| {
+        world.entity_mut(entity).remove::<SimId>().insert(SimId(77));
+    })?;
+    assert!(matches!(&*told, [Finding::SimIdRemoved { tick: 3, .. }]), "given another: {told:?}");
+    let told = run(|world, entity| {
         world.despawn(entity);
     })?;
     assert_eq!(told, []);
@@ -149,4 +153,26 @@ fn a_tape_is_saved_once_and_read_back_in_both_forms() -> Result<(), Box<dyn core
     }
     assert!(std::fs::read_to_string(folder.path().join("run.ron"))?.starts_with('('));
     Ok(())
+}
+
+#[test]
+fn the_id_that_stands_for_none_is_refused() {
+    let refused = Headless::new(|app: &mut App| {
+        app.add_plugins(ReplayPlugin::new("ids")).register_authoritative::<Hero>();
+        app.add_systems(Startup, |mut commands: Commands| {
+            commands.spawn((Hero(1), SimId(u64::MAX)));
+        });
+    })
+    .record(3);
+    let text = refused.err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(text.contains("stands for \"no entity\""), "{text}");
+}
+
+#[test]
+fn a_tick_run_by_hand_without_a_clock_is_not_recorded() {
+    let mut app = App::new();
+    app.add_plugins((TimePlugin, game));
+    app.world_mut().resource_mut::<Deck>().record();
+    app.world_mut().run_schedule(bevy_app::FixedMain);
+    assert_eq!(app.world().resource::<Deck>().error(), Some(&DeckError::TickWithoutLength));
 }

@@ -99,3 +99,40 @@ fn a_write_that_bypasses_change_detection_is_seen_unless_ticks_are_trusted() -> 
     }
     Ok(())
 }
+
+#[test]
+fn a_table_that_comes_and_goes_is_read_anew() -> Result<(), Box<dyn core::error::Error>> {
+    let (mut trusting, mut reading) = (app(true), app(false));
+    for step in 0..12 {
+        let digests = [&mut trusting, &mut reading].map(|app| {
+            let world = app.world_mut();
+            match step % 3 {
+                0 => {
+                    world.spawn((Body([step; 3]), Red));
+                }
+                1 => {
+                    world.spawn(Body([step; 3]));
+                }
+                _ => {
+                    let reds: Vec<Entity> = world.query_filtered::<Entity, With<Red>>().iter(world).collect();
+                    reds.into_iter().for_each(|red| {
+                        world.despawn(red);
+                    });
+                }
+            }
+            digest(world)
+        });
+        assert_eq!(digests[0].clone()?, digests[1].clone()?, "step {step}");
+    }
+    // All of a lane gone, and others in its tables.
+    for app in [&mut trusting, &mut reading] {
+        let world = app.world_mut();
+        let all: Vec<Entity> = world.query_filtered::<Entity, With<Body>>().iter(world).collect();
+        all.into_iter().for_each(|body| {
+            world.despawn(body);
+        });
+        world.spawn(Tale("the end".into()));
+    }
+    assert_eq!(digest(trusting.world_mut())?, digest(reading.world_mut())?);
+    Ok(())
+}
