@@ -1,17 +1,29 @@
 //! How a game says what is recorded and what is authoritative.
 
+#[cfg(feature = "states")]
+use crate::input::states;
 use crate::input::{ComponentTrack, LastMessages, MessageTrack, ResourceTrack};
 use crate::plugin::ReplayPlugin;
 use crate::runtime;
+use crate::state::codec::OwnInput;
+#[cfg(feature = "reflect")]
+use crate::state::lanes::{ComponentLane, ResourceRow};
+#[cfg(feature = "reflect")]
+use crate::state::reflected::Reflected;
 use crate::state::registry::{AuthoritativeTypes, Derived, Registrar, unfiltered};
 use crate::state::{removals, sim_id};
-use crate::tick::{TickOrder, order};
+use crate::tick::reads::TickReads;
+use crate::tick::{TickOrder, gate, order};
 use bevy_app::App;
 use bevy_ecs::component::Mutable;
-use bevy_ecs::message::Message;
+use bevy_ecs::message::{Message, Messages};
 use bevy_ecs::prelude::*;
-use bevy_ecs::schedule::ScheduleLabel;
+use bevy_ecs::schedule::{ScheduleLabel, SystemCondition};
+#[cfg(feature = "reflect")]
+use bevy_reflect::{FromReflect, Typed};
 use bevy_replay_tape::{Canonical, TickInput};
+#[cfg(feature = "states")]
+use bevy_state::state::FreelyMutableState;
 use core::panic::Location;
 
 /// Registers inputs and authoritative types. Call these while plugins are built.
@@ -68,6 +80,72 @@ pub trait ReplayAppExt {
     /// If the type is registered already, or after the app was finished or ran its first tick.
     fn register_authoritative_resource<T: Resource + Canonical>(&mut self) -> &mut Self;
 
+    /// Makes it authoritative which simulated entities are children of which, and in which order.
+    ///
+    /// Children and parents without a [`SimId`](crate::SimId) do not count: sprites may come and go.
+    ///
+    /// # Panics
+    ///
+    /// If it is registered already, or after the app was finished or ran its first tick.
+    fn register_hierarchy(&mut self) -> &mut Self;
+
+    /// Makes a component of another crate authoritative (`Transform`, those of a physics engine, `Disabled`), through
+    /// reflection, on entities that have a [`SimId`](crate::SimId) from elsewhere.
+    ///
+    /// It brings no id: cameras have a `Transform`, too. Fields with `#[reflect(ignore)]` do not count. Reading by
+    /// reflection takes several times as long as a type's own [`Canonical`].
+    ///
+    /// # Panics
+    ///
+    /// If a field has no canonical form, if the type is registered already, or after the app was finished or ran its
+    /// first tick.
+    #[cfg(feature = "reflect")]
+    fn register_authoritative_reflect<T: Component + FromReflect + Typed>(&mut self) -> &mut Self;
+
+    /// Makes a resource of another crate authoritative, through reflection.
+    ///
+    /// # Panics
+    ///
+    /// As [`register_authoritative_reflect`](Self::register_authoritative_reflect).
+    #[cfg(feature = "reflect")]
+    fn register_authoritative_resource_reflect<T: Resource + FromReflect + Typed>(&mut self) -> &mut Self;
+
+    /// Records a resource of another crate as input, through reflection; see [`record_input`](Self::record_input).
+    ///
+    /// # Panics
+    ///
+    /// If a field has no canonical form, if the type is recorded already, or after the app was finished or ran its first
+    /// tick.
+    #[cfg(feature = "reflect")]
+    fn record_input_reflect<T: Resource<Mutability = Mutable> + Default + FromReflect + Typed>(&mut self) -> &mut Self;
+
+    /// Records a component of another crate as input, entity by entity, through reflection, on entities that have a
+    /// [`SimId`](crate::SimId) from elsewhere; see [`record_input_component`](Self::record_input_component).
+    ///
+    /// # Panics
+    ///
+    /// As [`record_input_reflect`](Self::record_input_reflect).
+    #[cfg(feature = "reflect")]
+    fn record_input_component_reflect<T: Component<Mutability = Mutable> + Default + FromReflect + Typed>(
+        &mut self,
+    ) -> &mut Self;
+
+    /// Makes one of Bevy's states authoritative, and requests for it exact in ticks.
+    ///
+    /// A request made outside of ticks is held until the next one and recorded; a request made in a tick takes effect at
+    /// the beginning of the next. There `OnExit`, `OnTransition` and `OnEnter` run inside the tick, with its clock, in the
+    /// app's [`TickOrder`]. Sub-states and computed states follow; register a sub-state, too, where the game requests it.
+    ///
+    /// Call it after `init_state`. Do not register a state that pauses `Time<Virtual>`, as a pause menu's: no tick would
+    /// come to leave it.
+    ///
+    /// # Panics
+    ///
+    /// If `StatesPlugin` was not added, if the state is registered already, or after the app was finished or ran its
+    /// first tick.
+    #[cfg(feature = "states")]
+    fn register_authoritative_state<S: FreelyMutableState + Canonical>(&mut self) -> &mut Self;
+
     /// Says that a component or resource is for watching the game (traces, statistics): it cannot change it.
     ///
     /// It is not captured; the [coverage report](crate::coverage) does not ask about it again.
@@ -98,6 +176,18 @@ pub trait ReplayAppExt {
     /// interpolation that puts the tick's value back before the next one.
     fn written_between_ticks<T: Canonical>(&mut self) -> &mut Self;
 
+    /// Lets tapes begin when a condition holds: assets are loaded, the level is spawned.
+    ///
+    /// It is asked at the beginning of each tick until it holds, on recording and on replay alike. Ticks before that
+    /// run with live input, are on no tape, and [`SimTick`](crate::SimTick) stays 0. [`Deck::record`](crate::Deck::record)
+    /// and [`Deck::play`](crate::Deck::play) wait for it. The states at which tapes begin are compared: what is
+    /// simulated before the gate opens must not depend on how long that takes.
+    ///
+    /// # Panics
+    ///
+    /// If a gate was set before.
+    fn start_when<M>(&mut self, condition: impl SystemCondition<M> + 'static) -> &mut Self;
+
     /// Says that a schedule runs inside the tick, so that its systems follow the app's [`TickOrder`].
     ///
     /// `FixedFirst` to `FixedLast` and the start-up schedules are known. Call it after [`ReplayPlugin`] was added.
@@ -116,7 +206,7 @@ impl ReplayAppExt for App {
             self.insert_resource(T::default());
         }
         runtime::with(self.world_mut(), |_, runtime| {
-            runtime.registry.add_track::<T>("record_input", ResourceTrack::<T>::new(), caller);
+            runtime.registry.add_track::<T>("record_input", ResourceTrack::<T, _>::new(OwnInput::new()), caller);
         });
         self
     }
@@ -125,7 +215,11 @@ impl ReplayAppExt for App {
     fn record_input_component<T: Component<Mutability = Mutable> + TickInput>(&mut self) -> &mut Self {
         let caller = Location::caller();
         runtime::with(self.world_mut(), |world, runtime| {
-            runtime.registry.add_track::<T>("record_input_component", ComponentTrack::<T>::new(), caller);
+            runtime.registry.add_track::<T>(
+                "record_input_component",
+                ComponentTrack::<T, _>::new(OwnInput::new()),
+                caller,
+            );
             sim_id::require::<T>(world);
         });
         self
@@ -135,7 +229,9 @@ impl ReplayAppExt for App {
     fn record_messages<M: Message + Canonical + Clone>(&mut self) -> &mut Self {
         let caller = Location::caller();
         self.add_message::<M>().init_resource::<LastMessages<M>>();
-        runtime::with(self.world_mut(), |_, runtime| {
+        runtime::with(self.world_mut(), |world, runtime| {
+            let buffer = world.register_component::<Messages<M>>();
+            world.get_resource_or_init::<TickReads>().watch(buffer, M::type_name());
             runtime.registry.add_track::<M>("record_messages", MessageTrack::<M>::new(), caller);
             runtime.registry.add_own_resource::<LastMessages<M>>();
         });
@@ -170,6 +266,69 @@ impl ReplayAppExt for App {
     }
 
     #[track_caller]
+    fn register_hierarchy(&mut self) -> &mut Self {
+        let caller = Location::caller();
+        runtime::with(self.world_mut(), |_, runtime| runtime.registry.add_hierarchy(caller));
+        self
+    }
+
+    #[cfg(feature = "reflect")]
+    #[track_caller]
+    fn register_authoritative_reflect<T: Component + FromReflect + Typed>(&mut self) -> &mut Self {
+        let (call, caller) = ("register_authoritative_reflect", Location::caller());
+        runtime::with(self.world_mut(), |_, runtime| {
+            runtime.registry.admit::<T>(call, caller);
+            let lane = ComponentLane::<T, _>::new(Reflected::new(call, caller));
+            runtime.registry.lanes.push(Box::new(lane));
+        });
+        self
+    }
+
+    #[cfg(feature = "reflect")]
+    #[track_caller]
+    fn register_authoritative_resource_reflect<T: Resource + FromReflect + Typed>(&mut self) -> &mut Self {
+        let (call, caller) = ("register_authoritative_resource_reflect", Location::caller());
+        runtime::with(self.world_mut(), |_, runtime| {
+            runtime.registry.admit::<T>(call, caller);
+            let row = ResourceRow::<T, _>::new(Reflected::new(call, caller));
+            runtime.registry.resources.push(Box::new(row));
+        });
+        self
+    }
+
+    #[cfg(feature = "reflect")]
+    #[track_caller]
+    fn record_input_reflect<T: Resource<Mutability = Mutable> + Default + FromReflect + Typed>(&mut self) -> &mut Self {
+        let (call, caller) = ("record_input_reflect", Location::caller());
+        self.init_resource::<T>();
+        runtime::with(self.world_mut(), |_, runtime| {
+            let track = ResourceTrack::<T, _>::new(Reflected::new(call, caller));
+            runtime.registry.add_track::<T>(call, track, caller);
+        });
+        self
+    }
+
+    #[cfg(feature = "reflect")]
+    #[track_caller]
+    fn record_input_component_reflect<T: Component<Mutability = Mutable> + Default + FromReflect + Typed>(
+        &mut self,
+    ) -> &mut Self {
+        let (call, caller) = ("record_input_component_reflect", Location::caller());
+        runtime::with(self.world_mut(), |_, runtime| {
+            let track = ComponentTrack::<T, _>::new(Reflected::new(call, caller));
+            runtime.registry.add_track::<T>(call, track, caller);
+        });
+        self
+    }
+
+    #[cfg(feature = "states")]
+    #[track_caller]
+    fn register_authoritative_state<S: FreelyMutableState + Canonical>(&mut self) -> &mut Self {
+        states::register::<S>(self, Location::caller());
+        self
+    }
+
+    #[track_caller]
     fn observation<T: Component>(&mut self) -> &mut Self {
         let caller = Location::caller();
         runtime::with(self.world_mut(), |_, runtime| runtime.registry.add_role::<T>("observation", caller));
@@ -200,13 +359,24 @@ impl ReplayAppExt for App {
     }
 
     #[track_caller]
+    fn start_when<M>(&mut self, condition: impl SystemCondition<M> + 'static) -> &mut Self {
+        assert!(
+            !gate::has_condition(self.world()),
+            "start_when: a start gate was set before (join both conditions with `.and()`)"
+        );
+        let condition = self.register_system(condition);
+        gate::close_until(self.world_mut(), condition);
+        self
+    }
+
+    #[track_caller]
     fn tick_schedule(&mut self, label: impl ScheduleLabel) -> &mut Self {
         assert!(
             self.is_plugin_added::<ReplayPlugin>(),
             "tick_schedule({label:?}) needs ReplayPlugin (add it before this call)"
         );
         let order: TickOrder = runtime::with(self.world_mut(), |_, runtime| runtime.settings.order);
-        order::install_on(self, label.intern(), order);
+        order::install_on(self.world_mut(), label.intern(), order);
         self
     }
 }

@@ -26,6 +26,7 @@ pub use recorder::{Detail, RecorderLimits};
 pub struct Deck {
     pub(crate) requests: Vec<Request>,
     pub(crate) state: DeckState,
+    pub(crate) is_replaying: bool,
     pub(crate) tape: Option<Arc<Tape>>,
     pub(crate) report: Option<Report>,
     pub(crate) error: Option<DeckError>,
@@ -136,10 +137,10 @@ impl Deck {
         matches!(self.state, DeckState::Recording { .. })
     }
 
-    /// Returns whether it plays a tape.
+    /// Returns whether it plays a tape, recorded anew or not.
     #[must_use]
     pub fn is_replaying(&self) -> bool {
-        matches!(self.state, DeckState::Replaying { .. })
+        self.is_replaying
     }
 
     /// Returns the last finished recording.
@@ -159,6 +160,21 @@ impl Deck {
     pub fn error(&self) -> Option<&DeckError> {
         self.error.as_ref()
     }
+}
+
+/// Run condition: a tape is played, so that live input changes nothing.
+#[must_use]
+pub fn is_replaying(deck: Res<Deck>) -> bool {
+    deck.is_replaying()
+}
+
+/// Run condition: no tape is played, so that live input counts.
+///
+/// For systems that ask the world outside for input: a network, a text field, an asynchronous task. While a tape is
+/// played it answers in their place.
+#[must_use]
+pub fn is_live(deck: Res<Deck>) -> bool {
+    !deck.is_replaying()
 }
 
 /// Event: the recording has ended; the tape is in [`Deck::tape`]. The game goes on.

@@ -5,6 +5,8 @@ mod component;
 pub(crate) mod devices;
 mod messages;
 mod resource;
+#[cfg(feature = "states")]
+pub(crate) mod states;
 
 use bevy_ecs::world::World;
 use bevy_replay_tape::{DecodeError, TypeSpec};
@@ -30,7 +32,7 @@ pub(crate) trait TrackSource: Send + Sync {
     fn begin(&mut self, world: &mut World, from: From<'_>, seen: &mut Vec<u8>) -> Result<(), DecodeError>;
 
     /// Returns where the input was written inside the tick that ends, if it was.
-    fn written_inside(&self, _world: &World) -> Option<Option<String>> {
+    fn written_inside(&mut self, _world: &mut World) -> Option<Option<String>> {
         None
     }
 

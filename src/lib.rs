@@ -142,7 +142,7 @@ pub use bevy_replay_tape as tape;
 pub use bevy_replay_tape::{Canonical, Divergence, EndReason, Image, Report, Tape, TapeError, TickInput, Verdict};
 pub use deck::{
     Deck, DeckError, DeckRefused, DeckState, Detail, Diverged, PlayOptions, RecorderLimits, RecordingEnded,
-    ReplayFinished,
+    ReplayFinished, is_live, is_replaying,
 };
 pub use headless::{Executor, Headless, Pacing, ReplayError, Run, TapeSource};
 pub use input::TickReader;
@@ -152,7 +152,7 @@ pub use plugin::{ReplayPlugin, Seed};
 pub use state::{
     AuthoritativeTypes, Coverage, Declared, Finding, Guard, SimId, StateError, TickRemovals, coverage, digest, image,
 };
-pub use tick::{AmbiguousPair, AmbiguousPairs, ReplaySystems, SimTick, TickOrder};
+pub use tick::{AmbiguousPair, AmbiguousPairs, ReplaySystems, SimPhase, SimTick, TickOrder};
 
 /// The guides, as pages.
 ///

@@ -3,6 +3,7 @@
 use crate::deck::{Deck, Detail, RecorderLimits};
 use crate::runtime::{self, Core};
 use crate::state::Guard;
+use crate::tick::gate::StartGate;
 use crate::tick::{self, SimTick, TickOrder};
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
@@ -110,12 +111,14 @@ impl ReplayPlugin {
 
 impl Plugin for ReplayPlugin {
     fn build(&self, app: &mut App) {
-        app.init_resource::<SimTick>().init_resource::<Deck>().init_resource::<Core>().insert_resource(Seed(self.seed));
+        app.init_resource::<SimTick>().init_resource::<Deck>().init_resource::<Core>().init_resource::<StartGate>();
+        app.insert_resource(Seed(self.seed));
         runtime::with(app.world_mut(), |_, runtime| runtime.settings = self.clone());
         app.world_mut().get_resource_or_init::<crate::state::sim_id::SimIds>();
         app.add_systems(Last, runtime::between_ticks);
         tick::border::install(app);
         tick::order::install(app, self.order);
+        tick::phase::install(app);
     }
 
     fn finish(&self, app: &mut App) {

@@ -11,7 +11,8 @@ use crate::state::capture::Capturer;
 use crate::state::registry::{Registry, unfiltered};
 use crate::state::sim_id::SimIds;
 use crate::state::{Finding, Guard, SimId, StateError};
-use crate::tick::{AmbiguousPairs, SimTick, TickOrder, border};
+use crate::tick::reads::{FrameClockRead, TickReads};
+use crate::tick::{AmbiguousPairs, SimTick, TickOrder, border, gate, order};
 use bevy_ecs::change_detection::Tick;
 use bevy_ecs::name::Name;
 use bevy_ecs::prelude::*;
@@ -63,6 +64,10 @@ pub(crate) struct Runtime {
     pub(crate) clears_derived: bool,
     /// The change tick after the last capture.
     captured_at: Option<Tick>,
+    /// Commands that wait for a time, and how many did when the tick began.
+    delayed: border::DelayedCommands,
+    delayed_before: usize,
+    hand_run: border::HandRun,
     events: Vec<Told>,
 }
 
@@ -104,17 +109,19 @@ pub(crate) fn begin_tick(world: &mut World) {
         if tick == 0 {
             border::apply_final_commands(world);
         }
-        runtime.guard(world, tick);
+        let counts = gate::open(world);
+        if counts {
+            runtime.guard(world, tick);
+        }
         runtime.clear_derived(world);
-        if !world.resource::<Deck>().requests.is_empty() {
+        if counts && !world.resource::<Deck>().requests.is_empty() {
             let requests = core::mem::take(&mut world.resource_mut::<Deck>().requests);
             for request in requests {
                 if let Err(error) = runtime.carry_out(world, tick, request) {
                     runtime.refuse(world, error);
                 }
             }
-            let state = runtime.deck_state(tick);
-            world.resource_mut::<Deck>().state = state;
+            runtime.show_state(world, tick);
         }
         if let Some(playback) = &mut runtime.playback {
             playback.begin_tick(world, tick);
@@ -133,7 +140,10 @@ pub(crate) fn begin_tick(world: &mut World) {
                 runtime.refuse(world, error);
             }
         }
+        runtime.delayed_before = runtime.delayed.count(world);
     });
+    #[cfg(feature = "states")]
+    crate::input::states::transition(world);
 }
 
 /// Carries out what needs no tick: a stop, a mark or a claim between two ticks.
@@ -162,12 +172,15 @@ pub(crate) fn end_tick(world: &mut World) {
     world.flush();
     with(world, |world, runtime| {
         let tick = world.resource::<SimTick>().0;
-        world.resource_mut::<SimTick>().0 = tick + 1;
         if tick == 0 {
             runtime.check_order(world);
         }
         runtime.take_inputs_back(world, tick);
-        runtime.check_sim_ids(world, tick);
+        runtime.check_border(world, tick);
+        if !gate::is_open(world) {
+            return;
+        }
+        world.resource_mut::<SimTick>().0 = tick + 1;
         if runtime.recorder.is_some() || runtime.verifier.is_some() || runtime.observing {
             match runtime.capturer.capture(world, &mut runtime.registry, tick + 1) {
                 Ok(()) => {
@@ -187,9 +200,9 @@ pub(crate) fn end_tick(world: &mut World) {
             runtime.end_playback(world);
         }
         if runtime.recorder.is_some() || runtime.playback.is_some() {
-            let state = runtime.deck_state(tick + 1);
-            world.resource_mut::<Deck>().state = state;
+            runtime.show_state(world, tick + 1);
         }
+        runtime.hand_run.end_tick(world);
     });
 }
 
@@ -210,6 +223,9 @@ impl Runtime {
         }
         self.attached = true;
         self.registry.freeze(world);
+        for label in order::labels(world, &self.registry.tick_schedules) {
+            order::install_on(world, label, self.settings.order);
+        }
         self.capturer.attach(world, &self.registry);
         self.looker.attach(world, &self.registry);
     }
@@ -368,6 +384,24 @@ impl Runtime {
         written.into_iter().for_each(|finding| self.tell(finding));
     }
 
+    /// Looks for what a tick must not leave behind, nor read.
+    fn check_border(&mut self, world: &mut World, tick: u64) {
+        self.check_sim_ids(world, tick);
+        if self.settings.guard == Guard::Off {
+            return;
+        }
+        if self.delayed.count(world) > self.delayed_before {
+            self.tell(Finding::DelayedCommands { tick });
+        }
+        let reads = world.get_resource_mut::<TickReads>();
+        if reads.as_ref().is_some_and(|reads| !reads.frame_clocks.is_empty()) {
+            let found = reads.map(|mut reads| core::mem::take(&mut reads.frame_clocks)).unwrap_or_default();
+            for FrameClockRead { system, clock } in found {
+                self.tell(Finding::FrameClockRead { system, clock });
+            }
+        }
+    }
+
     /// Looks for entities that live on without the sim id they had, or with another.
     fn check_sim_ids(&mut self, world: &World, tick: u64) {
         for (id, entity) in world.resource::<SimIds>().taken() {
@@ -380,6 +414,9 @@ impl Runtime {
     /// Looks for authoritative state that was written since the last tick.
     fn guard(&mut self, world: &mut World, tick: u64) {
         let Some(since) = self.captured_at.filter(|_| self.capturer.image.tick == tick) else { return };
+        if self.settings.guard == Guard::Full && self.hand_run.ran_since(world) {
+            self.tell(Finding::RunByHand { tick });
+        }
         match self.settings.guard {
             Guard::Off => {}
             Guard::Ticks => self.guard_by_ticks(world, tick, since),
@@ -528,7 +565,8 @@ impl Runtime {
     pub(crate) fn end_playback(&mut self, world: &mut World) {
         let Some(playback) = self.playback.take() else { return };
         playback.finish(world, &mut self.registry);
-        world.resource_mut::<Deck>().state = DeckState::Idle;
+        let mut deck = world.resource_mut::<Deck>();
+        (deck.state, deck.is_replaying) = (DeckState::Idle, false);
         let Some(verifier) = self.verifier.take() else { return };
         let played = world.resource::<SimTick>().0.saturating_sub(playback.tape.header.tick_first);
         let mut report = self.report(world, verifier.comparison.finish(played, played), &playback.tape);
@@ -547,6 +585,14 @@ impl Runtime {
         tracing::error!("{error}");
         world.resource_mut::<Deck>().error = Some(error.clone());
         self.events.push(Told::Refused(DeckRefused { error }));
+    }
+
+    /// Shows in the deck what it is doing.
+    fn show_state(&self, world: &mut World, tick: u64) {
+        let state = self.deck_state(tick);
+        let mut deck = world.resource_mut::<Deck>();
+        deck.state = state;
+        deck.is_replaying = self.playback.is_some();
     }
 
     fn deck_state(&self, tick: u64) -> DeckState {

@@ -1,9 +1,13 @@
 //! Authoritative state: sim ids, registered types, and the capture of an image.
 
 pub(crate) mod capture;
+pub(crate) mod codec;
 mod coverage;
-mod lanes;
+pub(crate) mod hierarchy;
+pub(crate) mod lanes;
 pub(crate) mod purity;
+#[cfg(feature = "reflect")]
+pub(crate) mod reflected;
 pub(crate) mod registry;
 pub(crate) mod removals;
 mod roster;

@@ -2,12 +2,16 @@
 
 pub(crate) mod border;
 pub(crate) mod clock;
+pub(crate) mod gate;
 pub(crate) mod order;
+pub(crate) mod phase;
+pub(crate) mod reads;
 
 use bevy_ecs::prelude::*;
 
 pub use border::ReplaySystems;
 pub use order::{AmbiguousPair, AmbiguousPairs, TickOrder};
+pub use phase::SimPhase;
 
 /// How many ticks have run since the start gate.
 ///

@@ -2,34 +2,63 @@
 
 use super::{From, TrackSource};
 use crate::state::SimId;
+use crate::state::codec::Codec;
+use crate::state::purity::place_of;
 use crate::state::registry::unfiltered;
 use bevy_ecs::change_detection::Tick;
 use bevy_ecs::component::Mutable;
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::QueryState;
-use bevy_replay_tape::{Canonical, DecodeError, EncodeNotes, NoEntities, Source, TickInput, TypeSpec, VecSink};
+use bevy_replay_tape::{Canonical, DecodeError, EncodeNotes, NoEntities, Schema, Shape, Source, TypeSpec, VecSink};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One component type as recorded input; a value is the list of (sim id, component), ascending.
-pub(crate) struct ComponentTrack<T: Component<Mutability = Mutable>> {
+pub(crate) struct ComponentTrack<T: Component<Mutability = Mutable>, C> {
     spec: TypeSpec,
+    codec: C,
     query: Option<QueryState<(&'static SimId, &'static mut T)>>,
     /// What the last tick was shown, entity by entity, and when that changed.
     shown: BTreeMap<u64, (Vec<u8>, Tick)>,
+    /// The change tick when the running tick was shown its input.
+    since: Tick,
 }
 
-impl<T: Component<Mutability = Mutable> + TickInput> ComponentTrack<T> {
-    pub(crate) fn new() -> Self {
-        Self {
-            spec: TypeSpec { name: T::type_name(), schema: Arc::new(Vec::<(u64, T)>::schema()) },
-            query: None,
-            shown: BTreeMap::new(),
+impl<T: Component<Mutability = Mutable>, C: Codec<T>> ComponentTrack<T, C> {
+    pub(crate) fn new(codec: C) -> Self {
+        let schema = Schema::build(|types| {
+            types.define::<Vec<(u64, T)>>(|types| {
+                let row = types.define::<(u64, T)>(|types| {
+                    let id = u64::shape(types);
+                    Shape::Tuple { items: vec![id, codec.shape(types)] }
+                });
+                Shape::List { item: row }
+            })
+        });
+        let spec = TypeSpec { name: codec.name(), schema: Arc::new(schema) };
+        Self { spec, codec, query: None, shown: BTreeMap::new(), since: Tick::new(0) }
+    }
+
+    fn decode(&self, bytes: &[u8]) -> Result<BTreeMap<u64, T>, DecodeError> {
+        let mut source = Source::new(bytes, &NoEntities);
+        let mut rows = BTreeMap::new();
+        for _ in 0..source.count(size_of::<u64>())? {
+            let id = u64::decode(&mut source)?;
+            rows.insert(id, self.codec.decode(&mut source)?);
         }
+        source.finish()?;
+        Ok(rows)
     }
 }
 
-impl<T: Component<Mutability = Mutable> + TickInput> TrackSource for ComponentTrack<T> {
+/// The canonical bytes of a row.
+fn encode<T>(codec: &impl Codec<T>, id: u64, value: &T) -> Vec<u8> {
+    let mut bytes = id.to_le_bytes().to_vec();
+    codec.encode(value, &mut VecSink::new(&mut bytes, &NoEntities, &mut EncodeNotes::default()));
+    bytes
+}
+
+impl<T: Component<Mutability = Mutable> + Default, C: Codec<T>> TrackSource for ComponentTrack<T, C> {
     fn spec(&self) -> &TypeSpec {
         &self.spec
     }
@@ -39,28 +68,21 @@ impl<T: Component<Mutability = Mutable> + TickInput> TrackSource for ComponentTr
     }
 
     fn begin(&mut self, world: &mut World, from: From<'_>, seen: &mut Vec<u8>) -> Result<(), DecodeError> {
-        let query = self.query.as_mut().expect("registries are frozen before the first tick");
-        let recorded = match from {
+        let mut recorded = match from {
             From::Live => None,
-            From::Nothing => Some(Vec::new()),
-            From::Tape(bytes) => {
-                let mut source = Source::new(bytes, &NoEntities);
-                let recorded = Vec::<(u64, T)>::decode(&mut source)?;
-                source.finish()?;
-                Some(recorded)
-            }
+            From::Nothing => Some(BTreeMap::new()),
+            From::Tape(bytes) => Some(self.decode(bytes)?),
         };
-        let recorded: Option<BTreeMap<u64, T>> = recorded.map(|rows| rows.into_iter().collect());
+        let query = self.query.as_mut().expect("registries are frozen before the first tick");
         let mut rows: Vec<(u64, Mut<T>)> = query.iter_mut(world).map(|(id, value)| (id.0, value)).collect();
         rows.sort_unstable_by_key(|row| row.0);
-        (rows.len() as u64).encode(&mut VecSink::new(seen, &NoEntities, &mut EncodeNotes::default()));
+        seen.extend_from_slice(&(rows.len() as u64).to_le_bytes());
         let mut shown = BTreeMap::new();
         for (id, mut live) in rows {
-            if let Some(recorded) = &recorded {
-                *live.bypass_change_detection() = recorded.get(&id).cloned().unwrap_or_default();
+            if let Some(recorded) = &mut recorded {
+                *live.bypass_change_detection() = recorded.remove(&id).unwrap_or_default();
             }
-            let mut bytes = Vec::new();
-            (id, live.clone()).encode(&mut VecSink::new(&mut bytes, &NoEntities, &mut EncodeNotes::default()));
+            let bytes = encode(&self.codec, id, &*live);
             seen.extend_from_slice(&bytes);
             // As for a resource: changed for the tick exactly if the value is.
             let changed = match self.shown.remove(&id) {
@@ -76,15 +98,26 @@ impl<T: Component<Mutability = Mutable> + TickInput> TrackSource for ComponentTr
             shown.insert(id, (bytes, changed));
         }
         self.shown = shown;
+        self.since = world.increment_change_tick();
         Ok(())
     }
 
+    fn written_inside(&mut self, world: &mut World) -> Option<Option<String>> {
+        let (query, now) = (self.query.as_mut()?, world.read_change_tick());
+        let mut written = query.iter_mut(world).filter(|(id, value)| {
+            // One that appeared in this tick has no tape to defeat yet.
+            value.last_changed().is_newer_than(self.since, now)
+                && self.shown.get(&id.0).is_some_and(|(shown, _)| *shown != encode(&self.codec, id.0, &**value))
+        });
+        written.next().map(|(_, value)| place_of(value.changed_by().into_option()))
+    }
+
     fn end(&mut self, world: &mut World) {
-        if T::HAS_ONCE
+        if self.codec.has_once()
             && let Some(query) = &mut self.query
         {
             for (_, mut value) in query.iter_mut(world) {
-                value.bypass_change_detection().consume();
+                self.codec.consume(value.bypass_change_detection());
             }
         }
     }

@@ -1,17 +1,18 @@
 //! An input held in a resource.
 
 use super::{From, TrackSource};
+use crate::state::codec::Codec;
 use crate::state::purity::place_of;
 use bevy_ecs::change_detection::Tick;
 use bevy_ecs::component::Mutable;
 use bevy_ecs::prelude::*;
-use bevy_replay_tape::{DecodeError, EncodeNotes, NoEntities, Source, TickInput, TypeSpec, VecSink};
+use bevy_replay_tape::{DecodeError, EncodeNotes, NoEntities, Source, TypeSpec, VecSink};
 use core::marker::PhantomData;
-use std::sync::Arc;
 
 /// An input held in a resource.
-pub(crate) struct ResourceTrack<T> {
+pub(crate) struct ResourceTrack<T, C> {
     spec: TypeSpec,
+    codec: C,
     /// What the running tick was shown, and when.
     shown: Vec<u8>,
     since: Tick,
@@ -21,14 +22,26 @@ pub(crate) struct ResourceTrack<T> {
     of: PhantomData<fn() -> T>,
 }
 
-impl<T: Resource + TickInput> ResourceTrack<T> {
-    pub(crate) fn new() -> Self {
-        let spec = TypeSpec { name: T::type_name(), schema: Arc::new(T::schema()) };
-        Self { spec, shown: Vec::new(), since: Tick::new(0), changed: None, frame_changed: None, of: PhantomData }
+impl<T: Resource, C: Codec<T>> ResourceTrack<T, C> {
+    pub(crate) fn new(codec: C) -> Self {
+        let spec = codec.spec();
+        Self {
+            spec,
+            codec,
+            shown: Vec::new(),
+            since: Tick::new(0),
+            changed: None,
+            frame_changed: None,
+            of: PhantomData,
+        }
+    }
+
+    fn encode(&self, value: &T, out: &mut Vec<u8>) {
+        self.codec.encode(value, &mut VecSink::new(out, &NoEntities, &mut EncodeNotes::default()));
     }
 }
 
-impl<T: Resource<Mutability = Mutable> + TickInput> TrackSource for ResourceTrack<T> {
+impl<T: Resource<Mutability = Mutable> + Default, C: Codec<T>> TrackSource for ResourceTrack<T, C> {
     fn spec(&self) -> &TypeSpec {
         &self.spec
     }
@@ -37,21 +50,21 @@ impl<T: Resource<Mutability = Mutable> + TickInput> TrackSource for ResourceTrac
         if !world.contains_resource::<T>() {
             world.insert_resource(T::default());
         }
-        encode(world.resource::<T>(), seen);
+        self.encode(world.resource::<T>(), seen);
         let recorded = match from {
             From::Live => None,
             From::Nothing => Some(T::default()),
             From::Tape(recorded) if recorded == seen => None,
             From::Tape(recorded) => {
                 let mut source = Source::new(recorded, &NoEntities);
-                let value = T::decode(&mut source)?;
+                let value = self.codec.decode(&mut source)?;
                 source.finish()?;
                 Some(value)
             }
         };
         if let Some(recorded) = &recorded {
             seen.clear();
-            encode(recorded, seen);
+            self.encode(recorded, seen);
         }
         // Live and replayed, at any frame rate: the input has changed for the tick exactly if its value has.
         let mut live = world.resource_mut::<T>();
@@ -72,13 +85,13 @@ impl<T: Resource<Mutability = Mutable> + TickInput> TrackSource for ResourceTrac
         Ok(())
     }
 
-    fn written_inside(&self, world: &World) -> Option<Option<String>> {
+    fn written_inside(&mut self, world: &mut World) -> Option<Option<String>> {
         let value = world.get_resource_ref::<T>()?;
         if !value.last_changed().is_newer_than(self.since, world.read_change_tick()) {
             return None;
         }
         let mut now = Vec::new();
-        encode(&*value, &mut now);
+        self.encode(&value, &mut now);
         (now != self.shown).then(|| place_of(value.changed_by().into_option()))
     }
 
@@ -86,7 +99,7 @@ impl<T: Resource<Mutability = Mutable> + TickInput> TrackSource for ResourceTrac
         let now = world.read_change_tick();
         let Some(mut value) = world.get_resource_mut::<T>() else { return };
         // Not a change of the input: the next tick sees what the game gathers for it.
-        value.bypass_change_detection().consume();
+        self.codec.consume(value.bypass_change_detection());
         let written_inside = value.last_changed().is_newer_than(self.since, now);
         if let Some(frame_changed) = self.frame_changed.filter(|_| !written_inside) {
             value.set_last_changed(frame_changed);
@@ -98,8 +111,4 @@ impl<T: Resource<Mutability = Mutable> + TickInput> TrackSource for ResourceTrac
             *value = T::default();
         }
     }
-}
-
-fn encode(value: &impl TickInput, out: &mut Vec<u8>) {
-    value.encode(&mut VecSink::new(out, &NoEntities, &mut EncodeNotes::default()));
 }

@@ -2,6 +2,8 @@
 
 use super::SimId;
 use crate::runtime;
+use crate::tick::reads::TickReads;
+use bevy_app::FixedMainScheduleOrder;
 use bevy_ecs::prelude::*;
 use core::any::TypeId;
 use core::fmt;
@@ -19,6 +21,9 @@ pub struct Coverage {
     pub never_seen: Vec<String>,
     /// Authoritative types of which no captured image held two: the order of their rows was not tested.
     pub order_untested: Vec<String>,
+    /// Recorded message types that one system of the tick reads before another writes them: what was written last waits in
+    /// the reader's cursor, which no image holds. Read them with [`TickReader`](crate::TickReader), or after the writer.
+    pub carried_messages: Vec<String>,
 }
 
 impl fmt::Display for Coverage {
@@ -27,6 +32,7 @@ impl fmt::Display for Coverage {
             ("on simulated entities, but neither registered nor given a role", &self.unregistered),
             ("registered, but never seen", &self.never_seen),
             ("never two at a time, so their order is untested", &self.order_untested),
+            ("messages carried from tick to tick where no image sees them", &self.carried_messages),
         ];
         let mut lines = lists.iter().filter(|(_, types)| !types.is_empty()).peekable();
         if lines.peek().is_none() {
@@ -37,6 +43,15 @@ impl fmt::Display for Coverage {
         }
         Ok(())
     }
+}
+
+fn carried_messages(world: &World) -> Vec<String> {
+    let (Some(reads), Some(order)) =
+        (world.get_resource::<TickReads>(), world.get_resource::<FixedMainScheduleOrder>())
+    else {
+        return Vec::new();
+    };
+    reads.carried(order.labels.iter().map(|label| format!("{label:?}"))).into_iter().collect()
 }
 
 /// Returns what the registered types leave open, as of now and of the images captured so far.
@@ -63,6 +78,7 @@ pub fn coverage(world: &mut World) -> Coverage {
             unregistered: unregistered.into_iter().collect(),
             never_seen: counted(0),
             order_untested: counted(1),
+            carried_messages: carried_messages(world),
         }
     })
 }

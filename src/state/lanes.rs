@@ -1,6 +1,7 @@
 //! One authoritative type's way into an image.
 
 use super::StateError;
+use super::codec::Codec;
 use super::purity::place_of;
 use super::registry::unfiltered;
 use super::roster::{Places, Roster};
@@ -9,7 +10,8 @@ use bevy_ecs::change_detection::Tick;
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::QueryState;
 use bevy_ecs::resource::IsResource;
-use bevy_replay_tape::{BlockDigests, Canonical, EncodeNotes, Ids, Lane, ResourceState, SlotSink, TypeSpec, VecSink};
+use bevy_replay_tape::{BlockDigests, EncodeNotes, Ids, Lane, ResourceState, SlotSink, TypeSpec, VecSink};
+use core::marker::PhantomData;
 use std::sync::Arc;
 
 /// A registered component type.
@@ -46,9 +48,10 @@ pub(crate) trait LaneSource: Send + Sync {
 
 type ChangesQuery<T> = QueryState<(&'static SimId, Ref<'static, T>), Without<IsResource>>;
 
-/// Reads components that implement [`Canonical`].
-pub(crate) struct ComponentLane<T: Component> {
+/// Reads components of one type.
+pub(crate) struct ComponentLane<T: Component, C> {
     spec: TypeSpec,
+    codec: C,
     query: Option<QueryState<(&'static SimId, &'static T), Without<IsResource>>>,
     changes: Option<ChangesQuery<T>>,
     tables: Vec<usize>,
@@ -57,19 +60,41 @@ pub(crate) struct ComponentLane<T: Component> {
 
 /// Rows that come in no order: sparse-set components and values without a fixed width.
 #[derive(Default)]
-struct Scattered {
+pub(super) struct Scattered {
     rows: Vec<(u64, usize, usize)>,
     bytes: Vec<u8>,
 }
 
-impl<T: Component + Canonical> ComponentLane<T> {
-    pub(crate) fn new() -> Self {
-        let spec = TypeSpec { name: T::type_name(), schema: Arc::new(T::schema()) };
-        Self { spec, query: None, changes: None, tables: Vec::new(), scattered: Scattered::default() }
+impl Scattered {
+    pub(super) fn push(&mut self, id: u64, encode: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.bytes.len();
+        encode(&mut self.bytes);
+        self.rows.push((id, start, self.bytes.len()));
+    }
+
+    /// Puts the rows into a lane, in the order of their ids.
+    pub(super) fn settle(&mut self, lane: &mut Lane) {
+        self.rows.sort_unstable();
+        if !lane.ids.iter().eq(self.rows.iter().map(|row| &row.0)) {
+            let sorted = Ids::new(self.rows.iter().map(|row| row.0).collect());
+            lane.ids = Arc::new(sorted.expect("ids are unique: the roster checked all tables"));
+        }
+        lane.rows.clear();
+        for (_, start, end) in self.rows.drain(..) {
+            lane.rows.push(|out| out.extend_from_slice(&self.bytes[start..end]));
+        }
+        self.bytes.clear();
     }
 }
 
-impl<T: Component + Canonical> LaneSource for ComponentLane<T> {
+impl<T: Component, C: Codec<T>> ComponentLane<T, C> {
+    pub(crate) fn new(codec: C) -> Self {
+        let (spec, scattered) = (codec.spec(), Scattered::default());
+        Self { spec, codec, query: None, changes: None, tables: Vec::new(), scattered }
+    }
+}
+
+impl<T: Component, C: Codec<T>> LaneSource for ComponentLane<T, C> {
     fn spec(&self) -> &TypeSpec {
         &self.spec
     }
@@ -88,7 +113,7 @@ impl<T: Component + Canonical> LaneSource for ComponentLane<T> {
     ) -> Result<(), StateError> {
         let query = self.query.as_mut().expect("registries are frozen before the first capture");
         let ids = WorldIds::writing(world);
-        if let Some(width) = T::WIDTH
+        if let Some(width) = self.codec.width()
             && let Ok(columns) = query.contiguous_iter(world)
         {
             let known = "a table with a registered type has simulated entities";
@@ -102,28 +127,15 @@ impl<T: Component + Canonical> LaneSource for ComponentLane<T> {
             // The first pass found out which tables take part, this one reads them.
             for (column, values) in query.contiguous_iter(world).expect("the query was dense a moment ago") {
                 let places = roster.places(index, column).expect(known);
-                encode_column(values, places, slots, width, &ids, notes);
+                encode_column(&self.codec, values, places, slots, width, &ids, notes);
             }
             self.tables = sorted;
             return Ok(());
         }
-        let Scattered { rows, bytes } = &mut self.scattered;
-        rows.clear();
-        bytes.clear();
         for (id, value) in query.iter(world) {
-            let start = bytes.len();
-            value.encode(&mut VecSink::new(bytes, &ids, notes));
-            rows.push((id.0, start, bytes.len()));
+            self.scattered.push(id.0, |bytes| self.codec.encode(value, &mut VecSink::new(bytes, &ids, notes)));
         }
-        rows.sort_unstable();
-        if !lane.ids.iter().eq(rows.iter().map(|row| &row.0)) {
-            let sorted = Ids::new(rows.iter().map(|row| row.0).collect());
-            lane.ids = Arc::new(sorted.expect("ids are unique: the roster checked all tables"));
-        }
-        lane.rows.clear();
-        for (_, start, end) in rows {
-            lane.rows.push(|out| out.extend_from_slice(&bytes[*start..*end]));
-        }
+        self.scattered.settle(lane);
         Ok(())
     }
 
@@ -137,7 +149,9 @@ impl<T: Component + Canonical> LaneSource for ComponentLane<T> {
         notes: &mut EncodeNotes,
     ) -> bool {
         // A reference to an entity changes when its target goes, without any write here.
-        let Some(width) = T::WIDTH.filter(|width| *width > 0 && !self.spec.schema.has_entities()) else { return false };
+        let Some(width) = self.codec.width().filter(|width| *width > 0 && !self.spec.schema.has_entities()) else {
+            return false;
+        };
         let Some(index) = roster.known_selection(&self.tables) else { return false }; // rows have moved
         let changes = self.changes.as_mut().expect("registries are frozen before the first capture");
         let Ok(columns) = changes.contiguous_iter(world) else { return false };
@@ -158,7 +172,7 @@ impl<T: Component + Canonical> LaneSource for ComponentLane<T> {
                     };
                     known.forget(rank);
                     let slot = &mut lane.rows.slots(lane.ids.len())[rank * width..(rank + 1) * width];
-                    value.encode(&mut SlotSink::new(slot, &ids, notes));
+                    self.codec.encode(value, &mut SlotSink::new(slot, &ids, notes));
                 }
             }
         }
@@ -178,7 +192,8 @@ impl<T: Component + Canonical> LaneSource for ComponentLane<T> {
 }
 
 /// Writes the values of one table to where their rows stand.
-fn encode_column<T: Canonical>(
+fn encode_column<T, C: Codec<T>>(
+    codec: &C,
     values: &[T],
     places: &Places,
     slots: &mut [u8],
@@ -193,13 +208,13 @@ fn encode_column<T: Canonical>(
         Places::Run(first) => {
             let slots = &mut slots[first * width..(first + values.len()) * width];
             for (value, slot) in values.iter().zip(slots.chunks_exact_mut(width)) {
-                value.encode(&mut SlotSink::new(slot, ids, notes));
+                codec.encode(value, &mut SlotSink::new(slot, ids, notes));
             }
         }
         Places::Scattered(ranks) => {
             for (value, rank) in values.iter().zip(ranks) {
                 let start = *rank as usize * width;
-                value.encode(&mut SlotSink::new(&mut slots[start..start + width], ids, notes));
+                codec.encode(value, &mut SlotSink::new(&mut slots[start..start + width], ids, notes));
             }
         }
     }
@@ -215,20 +230,20 @@ pub(crate) trait ResourceSource: Send + Sync {
     fn written_since(&self, world: &World, since: Tick) -> Option<Option<String>>;
 }
 
-/// Reads resources that implement [`Canonical`].
-pub(crate) struct CanonicalResource<T> {
+/// Reads a resource.
+pub(crate) struct ResourceRow<T, C> {
     spec: TypeSpec,
-    of: core::marker::PhantomData<fn() -> T>,
+    codec: C,
+    of: PhantomData<fn() -> T>,
 }
 
-impl<T: Resource + Canonical> CanonicalResource<T> {
-    pub(crate) fn new() -> Self {
-        let spec = TypeSpec { name: T::type_name(), schema: Arc::new(T::schema()) };
-        Self { spec, of: core::marker::PhantomData }
+impl<T: Resource, C: Codec<T>> ResourceRow<T, C> {
+    pub(crate) fn new(codec: C) -> Self {
+        Self { spec: codec.spec(), codec, of: PhantomData }
     }
 }
 
-impl<T: Resource + Canonical> ResourceSource for CanonicalResource<T> {
+impl<T: Resource, C: Codec<T>> ResourceSource for ResourceRow<T, C> {
     fn spec(&self) -> &TypeSpec {
         &self.spec
     }
@@ -238,7 +253,7 @@ impl<T: Resource + Canonical> ResourceSource for CanonicalResource<T> {
         let value = world.get_resource::<T>();
         state.present = value.is_some();
         if let Some(value) = value {
-            value.encode(&mut VecSink::new(&mut state.bytes, &WorldIds::writing(world), notes));
+            self.codec.encode(value, &mut VecSink::new(&mut state.bytes, &WorldIds::writing(world), notes));
         }
     }
 

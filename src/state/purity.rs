@@ -61,6 +61,23 @@ pub enum Finding {
         /// Where it was written. Needs the feature `diagnostics`.
         writer: Option<String>,
     },
+    /// A system of the tick reads a clock that follows the frames.
+    FrameClockRead {
+        /// Name of the system. Needs the feature `diagnostics`.
+        system: String,
+        /// The clock: `Time<Real>` or `Time<Virtual>`.
+        clock: &'static str,
+    },
+    /// A tick queued commands for later, which the frame's clock lets go.
+    DelayedCommands {
+        /// The tick.
+        tick: u64,
+    },
+    /// `FixedUpdate` was run outside of `FixedMain`: no tick knows of it.
+    RunByHand {
+        /// The tick that would have run next.
+        tick: u64,
+    },
 }
 
 impl Finding {
@@ -70,6 +87,9 @@ impl Finding {
             Self::SimIdRemoved { .. } => (false, "SimId".into()),
             Self::WrittenOutside { type_name, .. } => (true, type_name.clone()),
             Self::InputWrittenInside { input, .. } => (false, input.clone()),
+            Self::FrameClockRead { system, clock } => (false, format!("{clock} {system}")),
+            Self::DelayedCommands { .. } => (false, "delayed commands".into()),
+            Self::RunByHand { .. } => (false, "run by hand".into()),
         }
     }
 }
@@ -101,6 +121,21 @@ impl fmt::Display for Finding {
                 at(f, writer)?;
                 f.write_str(" (write it between ticks: in `PreUpdate`, `Update` or `RunFixedMainLoop`)")
             }
+            Self::FrameClockRead { system, clock } => write!(
+                f,
+                "{system} runs inside ticks and reads `{clock}`, which follows the frames (read `Time`: inside a tick it is \
+                 the tick's)"
+            ),
+            Self::DelayedCommands { tick } => write!(
+                f,
+                "tick {tick} queued delayed commands, which the frame's clock lets go between ticks (count ticks in a \
+                 component, and act when they are up)"
+            ),
+            Self::RunByHand { tick } => write!(
+                f,
+                "`FixedUpdate` was run outside of `FixedMain` before tick {tick}: no tape knows of it (run `FixedMain`, or \
+                 let `Time<Virtual>` drive it)"
+            ),
         }
     }
 }

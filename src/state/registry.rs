@@ -1,13 +1,17 @@
 //! Which types are authoritative, and which inputs are recorded.
 
 use super::capture::SIM_IDS;
-use super::lanes::{CanonicalResource, ComponentLane, LaneSource, ResourceSource};
+use super::codec::Own;
+use super::hierarchy::HierarchyLane;
+use super::lanes::{ComponentLane, LaneSource, ResourceRow, ResourceSource};
 use super::sim_id;
 use crate::input::TrackSource;
 use bevy_ecs::entity_disabling::DefaultQueryFilters;
+use bevy_ecs::hierarchy::{ChildOf, Children};
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::{QueryData, QueryFilter, QueryState};
 use bevy_ecs::resource::IS_RESOURCE;
+use bevy_ecs::schedule::ScheduleLabel;
 use bevy_ecs::system::SystemId;
 use bevy_replay_tape::Canonical;
 use core::any::{TypeId, type_name};
@@ -36,6 +40,8 @@ pub(crate) struct Registry {
     pub(crate) derived: Vec<Derived>,
     /// Types that are written between ticks on purpose, by name.
     pub(crate) unguarded: BTreeSet<String>,
+    /// Which schedules run inside the tick, besides the known ones.
+    pub(crate) tick_schedules: Vec<fn(&dyn ScheduleLabel) -> bool>,
     frozen: bool,
 }
 
@@ -83,7 +89,7 @@ impl<T: Component + Canonical + Declared> AuthoritativeTypes for T {
             name = type_name::<T>(),
         );
         sim_id::require::<T>(world);
-        registry.lanes.push(Box::new(ComponentLane::<T>::new()));
+        registry.lanes.push(Box::new(ComponentLane::<T, _>::new(Own::new())));
     }
 }
 
@@ -145,7 +151,14 @@ impl Registry {
 
     pub(crate) fn add_resource<T: Resource + Canonical>(&mut self, caller: &'static Location<'static>) {
         self.admit::<T>("register_authoritative_resource", caller);
-        self.resources.push(Box::new(CanonicalResource::<T>::new()));
+        self.resources.push(Box::new(ResourceRow::<T, _>::new(Own::new())));
+    }
+
+    /// Adds which simulated entities are children of which.
+    pub(crate) fn add_hierarchy(&mut self, caller: &'static Location<'static>) {
+        self.admit::<Children>("register_hierarchy", caller);
+        self.admit::<ChildOf>("register_hierarchy", caller);
+        self.lanes.push(Box::new(HierarchyLane::new()));
     }
 
     /// Says that a type needs no place in the image.
@@ -172,7 +185,7 @@ impl Registry {
 
     /// Adds a resource of this crate that is authoritative because the game uses what it holds.
     pub(crate) fn add_own_resource<T: Resource + Canonical>(&mut self) {
-        self.resources.push(Box::new(CanonicalResource::<T>::new()));
+        self.resources.push(Box::new(ResourceRow::<T, _>::new(Own::new())));
     }
 
     /// Puts everything in its final order. Panics if two types share a name.

@@ -4,7 +4,8 @@
 //! would end up outside of them.
 
 use crate::runtime;
-use bevy_app::{App, FixedMain, FixedMainScheduleOrder};
+use bevy_app::{App, FixedMain, FixedMainScheduleOrder, FixedUpdate};
+use bevy_ecs::change_detection::Tick;
 use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::graph::DiGraph;
 use bevy_ecs::schedule::{
@@ -12,6 +13,7 @@ use bevy_ecs::schedule::{
     SystemSetKey,
 };
 use bevy_platform::hash::FixedHasher;
+use bevy_time::DelayedCommandQueue;
 use core::any::TypeId;
 
 /// The border of a tick, in the order of a run; both sets are in `FixedMain`.
@@ -45,6 +47,41 @@ pub(crate) fn apply_final_commands(world: &mut World) {
         if let Some(schedule) = schedules.get_mut(label) {
             schedule.set_apply_final_deferred(true);
         }
+    }
+}
+
+/// Commands that wait for a time. The frame's clock lets them go, so a tick must not queue any.
+#[derive(Default)]
+pub(crate) struct DelayedCommands(Option<QueryState<(), With<DelayedCommandQueue>>>);
+
+impl DelayedCommands {
+    pub(crate) fn count(&mut self, world: &World) -> usize {
+        if self.0.is_none() {
+            self.0 = world.try_query_filtered(); // nothing is there before the type is known
+        }
+        self.0.as_mut().map_or(0, |queues| queues.iter(world).count())
+    }
+}
+
+/// Finds runs of `FixedUpdate` outside of `FixedMain`, and so outside of ticks.
+#[derive(Default)]
+pub(crate) struct HandRun {
+    /// The change tick at the end of the last tick.
+    ended_at: Option<Tick>,
+}
+
+impl HandRun {
+    pub(crate) fn end_tick(&mut self, world: &mut World) {
+        self.ended_at = Some(world.increment_change_tick());
+    }
+
+    /// Whether a system of `FixedUpdate` has run since the last tick.
+    pub(crate) fn ran_since(&self, world: &World) -> bool {
+        let Some(ended_at) = self.ended_at else { return false };
+        let now = world.read_change_tick();
+        let schedule = world.get_resource::<Schedules>().and_then(|schedules| schedules.get(FixedUpdate));
+        let systems = schedule.and_then(|schedule| schedule.systems().ok());
+        systems.into_iter().flatten().any(|(_, system)| system.get_last_run().is_newer_than(ended_at, now))
     }
 }
 

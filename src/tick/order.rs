@@ -1,6 +1,7 @@
 //! One order of conflicting systems, on every executor and in every build.
 
 use super::border::SystemKeys;
+use super::reads;
 use bevy_app::{
     App, FixedFirst, FixedLast, FixedMain, FixedPostUpdate, FixedPreUpdate, FixedUpdate, PostStartup, PreStartup,
     Startup,
@@ -54,17 +55,25 @@ pub struct AmbiguousPair {
 }
 
 /// Makes a schedule that runs inside the tick follow the app's [`TickOrder`].
-pub(crate) fn install_on(app: &mut App, label: InternedScheduleLabel, order: TickOrder) {
-    let seed = match order {
-        TickOrder::Fixed => None,
-        TickOrder::Shuffled { seed } => Some(seed),
-        TickOrder::AsScheduled => return,
-    };
-    app.init_resource::<AmbiguousPairs>();
-    app.edit_schedule(label, |schedule| {
-        schedule.add_build_pass(FixedOrder { schedule: format!("{label:?}"), seed });
-    });
+pub(crate) fn install_on(world: &mut World, label: InternedScheduleLabel, order: TickOrder) {
+    world.init_resource::<AmbiguousPairs>();
+    let mut schedules = world.get_resource_or_init::<Schedules>();
+    let schedule = schedules.entry(label);
+    schedule.add_build_pass(FixedOrder { schedule: format!("{label:?}"), order });
+    // A pass alone does not have a schedule built anew that was built before.
+    schedule.configure_sets(BuiltAnew);
 }
+
+/// The labels of schedules for which one of the predicates holds.
+pub(crate) fn labels(world: &World, wanted: &[fn(&dyn ScheduleLabel) -> bool]) -> Vec<InternedScheduleLabel> {
+    let schedules = world.get_resource::<Schedules>();
+    let all = schedules.into_iter().flat_map(Schedules::iter);
+    all.filter(|(label, _)| wanted.iter().any(|wanted| wanted(*label))).map(|(_, schedule)| schedule.label()).collect()
+}
+
+/// No system is in it.
+#[derive(SystemSet, Debug, Clone, PartialEq, Eq, Hash)]
+struct BuiltAnew;
 
 pub(crate) fn install(app: &mut App, order: TickOrder) {
     // Startup is here for the first sim ids, which follow the order in which commands are applied,
@@ -81,15 +90,15 @@ pub(crate) fn install(app: &mut App, order: TickOrder) {
         FixedLast.intern(),
     ];
     for label in labels {
-        install_on(app, label, order);
+        install_on(app.world_mut(), label, order);
     }
 }
 
-/// Adds an edge between each two conflicting systems.
+/// Looks at the systems of a schedule, and adds an edge between each two conflicting ones.
 #[derive(Debug)]
 struct FixedOrder {
     schedule: String,
-    seed: Option<u64>,
+    order: TickOrder,
 }
 
 /// What is asked of each system again and again.
@@ -174,16 +183,19 @@ impl ScheduleBuildPass for FixedOrder {
         }
         pairs.sort();
 
-        if let Some(seed) = self.seed {
+        if let TickOrder::Shuffled { seed } = self.order {
             let rank: BTreeMap<SystemKey, u64> =
                 systems.iter().zip(0..).map(|(key, rank)| (*key, mix(rank, seed))).collect();
             systems.sort_by_key(|key| rank[key]);
         }
         let order = registration_order(dependencies.graph(), &systems);
-        for (i, &before) in order.iter().enumerate() {
-            for &after in &order[i + 1..] {
-                if conflicts.between(before, after) {
-                    dependencies.add_edge(before, after);
+        reads::note(world, graph, &self.schedule, &order);
+        if self.order != TickOrder::AsScheduled {
+            for (i, &before) in order.iter().enumerate() {
+                for &after in &order[i + 1..] {
+                    if conflicts.between(before, after) {
+                        dependencies.add_edge(before, after);
+                    }
                 }
             }
         }

@@ -123,6 +123,15 @@ pub struct Variant {
     pub fields: Vec<Field>,
 }
 
+impl Variant {
+    /// Makes a variant; its tag follows from its name.
+    #[must_use]
+    pub fn new(name: &str, fields: Vec<Field>) -> Self {
+        let [a, b, c, d, ..] = xxhash_rust::xxh3::xxh3_64(name.as_bytes()).to_le_bytes();
+        Self { name: name.into(), tag: u32::from_le_bytes([a, b, c, d]), fields }
+    }
+}
+
 /// The encoding of a type and of all it is made of. The first shape is the type itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Shape>", into = "Vec<Shape>")]
@@ -147,12 +156,21 @@ impl SchemaBuilder {
     ///
     /// If a type has more than four billion shapes.
     pub fn define<T: 'static>(&mut self, shape: impl FnOnce(&mut Self) -> Shape) -> ShapeId {
-        if let Some(id) = self.known.get(&TypeId::of::<T>()) {
+        self.define_type(TypeId::of::<T>(), shape)
+    }
+
+    /// As [`define`](Self::define), for a type that is known by its id only.
+    ///
+    /// # Panics
+    ///
+    /// If a type has more than four billion shapes.
+    pub fn define_type(&mut self, of: TypeId, shape: impl FnOnce(&mut Self) -> Shape) -> ShapeId {
+        if let Some(id) = self.known.get(&of) {
             return *id;
         }
         let index = self.shapes.len();
         let id = ShapeId(u32::try_from(index).expect("a type has fewer than 2^32 shapes"));
-        self.known.insert(TypeId::of::<T>(), id);
+        self.known.insert(of, id);
         self.shapes.push(None);
         self.shapes[index] = Some(shape(self));
         id
@@ -163,8 +181,14 @@ impl Schema {
     /// Returns the schema of a type.
     #[must_use]
     pub fn of<T: Canonical>() -> Self {
+        Self::build(|types| T::shape(types))
+    }
+
+    /// Returns the schema of the type that is defined first.
+    #[must_use]
+    pub fn build(define: impl FnOnce(&mut SchemaBuilder) -> ShapeId) -> Self {
         let mut types = SchemaBuilder::default();
-        let root = T::shape(&mut types);
+        let root = define(&mut types);
         debug_assert_eq!(root, Self::ROOT, "the type asked for is defined first");
         Self { shapes: types.shapes.into_iter().flatten().collect() }
     }

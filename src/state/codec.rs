@@ -1,0 +1,92 @@
+//! How values of a type become canonical bytes, and back.
+
+use bevy_replay_tape::{Canonical, DecodeError, Schema, SchemaBuilder, ShapeId, Sink, Source, TickInput, TypeSpec};
+use core::marker::PhantomData;
+use std::sync::Arc;
+
+/// The encoding of one type: its own, or by reflection.
+pub(crate) trait Codec<T>: Send + Sync + 'static {
+    /// Name shown in reports.
+    fn name(&self) -> String;
+    /// Describes the encoding.
+    fn shape(&self, types: &mut SchemaBuilder) -> ShapeId;
+    /// Size of the encoding in bytes where every value has the same.
+    fn width(&self) -> Option<usize>;
+    /// Appends the canonical bytes of a value.
+    fn encode<S: Sink>(&self, value: &T, out: &mut S);
+    /// Reads a value.
+    fn decode(&self, input: &mut Source<'_>) -> Result<T, DecodeError>;
+    /// Whether a value of input has parts that exactly one tick sees.
+    fn has_once(&self) -> bool {
+        false
+    }
+    /// Clears what exactly one tick may see.
+    fn consume(&self, _value: &mut T) {}
+
+    /// Name and encoding.
+    fn spec(&self) -> TypeSpec {
+        TypeSpec { name: self.name(), schema: Arc::new(Schema::build(|types| self.shape(types))) }
+    }
+}
+
+/// The encoding that a type brings itself.
+pub(crate) struct Own<T>(PhantomData<fn() -> T>);
+
+impl<T> Own<T> {
+    pub(crate) fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<T: Canonical> Codec<T> for Own<T> {
+    fn name(&self) -> String {
+        T::type_name()
+    }
+    fn shape(&self, types: &mut SchemaBuilder) -> ShapeId {
+        T::shape(types)
+    }
+    fn width(&self) -> Option<usize> {
+        T::WIDTH
+    }
+    #[inline]
+    fn encode<S: Sink>(&self, value: &T, out: &mut S) {
+        value.encode(out);
+    }
+    fn decode(&self, input: &mut Source<'_>) -> Result<T, DecodeError> {
+        T::decode(input)
+    }
+}
+
+/// The same, for recorded input.
+pub(crate) struct OwnInput<T>(Own<T>);
+
+impl<T> OwnInput<T> {
+    pub(crate) fn new() -> Self {
+        Self(Own::new())
+    }
+}
+
+impl<T: TickInput> Codec<T> for OwnInput<T> {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+    fn shape(&self, types: &mut SchemaBuilder) -> ShapeId {
+        self.0.shape(types)
+    }
+    fn width(&self) -> Option<usize> {
+        T::WIDTH
+    }
+    #[inline]
+    fn encode<S: Sink>(&self, value: &T, out: &mut S) {
+        value.encode(out);
+    }
+    fn decode(&self, input: &mut Source<'_>) -> Result<T, DecodeError> {
+        T::decode(input)
+    }
+    fn has_once(&self) -> bool {
+        T::HAS_ONCE
+    }
+    fn consume(&self, value: &mut T) {
+        value.consume();
+    }
+}
