@@ -97,7 +97,8 @@ pub enum ReplayError {
     },
     /// Frames went by without a tick.
     #[error(
-        "no tick ran in {frames} frames (does the game run `FixedMain`? are the frames of `Pacing::Frames` longer than 0?)"
+        "no tick ran in {frames} frames (does the game run `FixedMain`? are the frames of `Pacing::Frames` longer than 0? \
+         does the condition of `start_when` ever hold?)"
     )]
     NoTicks {
         /// How many.

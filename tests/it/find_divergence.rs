@@ -52,7 +52,7 @@ fn draw_from_outside_the_tick_is_found_in_the_next_tick() -> Outcome {
 
 #[test]
 fn order_of_two_systems_is_found_in_what_both_write() -> Outcome {
-    assert_found("system-order", "diverged at tick 22 (0.34 s): sim:0 Health.0 expected 26 got 31 (+18 more)\n")
+    assert_found("system-order", "diverged at tick 22 (0.34 s): sim:0 Health.0 expected 31 got 26 (+18 more)\n")
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! One module per behaviour.
 
 mod border;
+mod border_checks;
 mod changed_digests;
 mod compare;
 mod deck;
@@ -9,8 +10,11 @@ mod devices;
 mod equal_digests;
 mod executors;
 mod find_divergence;
+#[cfg(feature = "reflect")]
+mod foreign_types;
 mod frame_rates;
 mod game;
+mod hierarchy;
 mod input_changes;
 mod last_words;
 mod limits;
@@ -24,6 +28,9 @@ mod registration;
 mod roles;
 mod runs;
 mod sim_ids;
+mod start_gate;
+#[cfg(feature = "states")]
+mod states;
 mod tick_order;
 mod timestep;
 mod trusted_ticks;

@@ -24,9 +24,9 @@ struct Ghost(u8);
 struct Trace;
 
 #[derive(Resource, Default)]
-struct Found(Vec<Finding>);
+pub(crate) struct Found(pub(crate) Vec<Finding>);
 
-fn game(guard: Guard) -> impl Fn(&mut App) + Send + Sync + 'static {
+pub(crate) fn game(guard: Guard) -> impl Fn(&mut App) + Send + Sync + 'static {
     move |app| {
         app.add_plugins(ReplayPlugin::new("purity").guard(guard)).record_input::<Steer>();
         app.register_authoritative::<Hero>().init_resource::<Found>();

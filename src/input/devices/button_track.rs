@@ -5,6 +5,7 @@ use super::buttons::{Button, Buttons};
 use super::edges::{Edges, Gathered};
 use super::view::{OtherTick, View};
 use crate::input::{From, TrackSource};
+use crate::state::purity::place_of;
 use bevy_ecs::change_detection::{DetectChanges, DetectChangesMut, Tick};
 use bevy_ecs::world::World;
 use bevy_input::ButtonInput;
@@ -93,6 +94,18 @@ impl<T: Button> TrackSource for ButtonTrack<T> {
         self.inside = Some(live.last_changed());
         seen.extend_from_slice(&self.bytes);
         Ok(())
+    }
+
+    /// Presses that come from nowhere. What a tick takes away to spend it, a replay takes away again.
+    fn written_inside(&mut self, world: &mut World) -> Option<Option<String>> {
+        let live = world.get_resource_ref::<ButtonInput<T>>()?;
+        if self.inside.is_none_or(|shown| shown == live.last_changed()) {
+            return None;
+        }
+        let Buttons { held, pressed, .. } = &self.view.value;
+        let is_new = live.get_pressed().any(|button| !held.contains(button))
+            || live.get_just_pressed().any(|button| !pressed.contains(button));
+        is_new.then(|| place_of(live.changed_by().into_option()))
     }
 
     fn end(&mut self, world: &mut World) {
