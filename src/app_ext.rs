@@ -139,6 +139,30 @@ pub trait ReplayAppExt {
     /// Call it after `init_state`. Do not register a state that pauses `Time<Virtual>`, as a pause menu's: no tick would
     /// come to leave it.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bevy_app::prelude::*; use bevy_replay::prelude::*;
+    /// use bevy_state::{app::StatesPlugin, prelude::*};
+    ///
+    /// #[derive(States, Canonical, Default, Debug, Clone, PartialEq, Eq, Hash)]
+    /// enum Phase {
+    ///     #[default]
+    ///     Build,
+    ///     Fight,
+    /// }
+    ///
+    /// fn game(app: &mut App) {
+    ///     app.add_plugins((ReplayPlugin::new("my_game"), StatesPlugin)).init_state::<Phase>();
+    ///     app.register_authoritative_state::<Phase>();
+    ///     app.add_systems(FixedUpdate, |mut next: ResMut<NextState<Phase>>| next.set_if_different(Phase::Fight));
+    /// }
+    /// # use bevy_ecs::prelude::*;
+    /// let run = Headless::new(game).record(2)?;
+    /// assert_eq!(*run.resource::<State<Phase>>()?.get(), Phase::Fight);
+    /// # Ok::<(), ReplayError>(())
+    /// ```
+    ///
     /// # Panics
     ///
     /// If `StatesPlugin` was not added, if the state is registered already, or after the app was finished or ran its

@@ -49,8 +49,18 @@
 //! no tick misses a message or sees one twice ([`record_messages`](ReplayAppExt::record_messages),
 //! [`TickReader`]); removed components are offered the same way ([`TickRemovals`]).
 //!
-//! **Purity.** Authoritative state written between two ticks, and input written inside one, is a
-//! [`Finding`]; how it is looked for is set by [`Guard`]. [`coverage`] lists components of simulated
+//! **States.** A registered one of Bevy's states changes at the beginning of a tick, and requests for it are recorded
+//! (feature `states`: `register_authoritative_state`). Others change with the frames, as a pause menu's must.
+//!
+//! **Other crates' types.** They are registered and recorded through reflection (feature `reflect`:
+//! `register_authoritative_reflect`, `record_input_reflect`), on entities that have a [`SimId`] from elsewhere; parents
+//! and children with [`register_hierarchy`](ReplayAppExt::register_hierarchy).
+//!
+//! **Start gate.** Tapes begin at the first tick, or when [`start_when`](ReplayAppExt::start_when) says that the game is
+//! ready.
+//!
+//! **Purity.** Authoritative state written between two ticks, input written inside one, a frame's clock read in one: each
+//! is a [`Finding`]; how it is looked for is set by [`Guard`]. [`coverage`] lists components of simulated
 //! entities that nobody registered or gave a role.
 //!
 //! **Order.** Where a game leaves the order of conflicting systems open, they run in the order in which
@@ -103,8 +113,8 @@
 //!   thread or many, in debug and release builds.
 //! - Nothing has a tolerance. A digest is a function of the state alone: every registered value is read.
 //! - Recording and playing begin at the first tick of an app; starting in the middle is not possible yet.
-//! - Recorded inputs are resources, components of simulated entities, messages, keyboard, mouse and gamepads.
-//!   Touch, Bevy's `States` and types of other crates are not recorded or registered yet.
+//! - Recorded inputs are resources, components of simulated entities, messages, requests for states, keyboard, mouse
+//!   and gamepads. Touch is not recorded.
 //! - Floats: `+ - * /` and `sqrt` are the same everywhere, `sin`, `powf` and the like are not.
 //! - 32-bit and wasm32 targets are untested.
 //!
@@ -113,6 +123,8 @@
 //! | feature | adds |
 //! |---|---|
 //! | `raw-input` (default) | keyboard, mouse and gamepads as recorded input: [`RawInputPlugin`] |
+//! | `states` | Bevy's states, exact in ticks and recorded |
+//! | `reflect` | components and resources of other crates, through reflection |
 //! | `glam`, `fixed` | canonical encodings of glam's and the `fixed` crate's types |
 //! | `diagnostics` | names of systems and components in reports |
 //! | `multi_threaded` | Bevy's multi-threaded executor, where the app uses it |

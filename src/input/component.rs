@@ -36,6 +36,11 @@ impl<T: Component<Mutability = Mutable>, C: Codec<T>> ComponentTrack<T, C> {
             })
         });
         let spec = TypeSpec { name: codec.name(), schema: Arc::new(schema) };
+        assert!(
+            !spec.schema.has_entities(),
+            "the recorded component {} holds an `Entity`, which means another one in each app (record its sim id, or a message)",
+            spec.name
+        );
         Self { spec, codec, query: None, shown: BTreeMap::new(), since: Tick::new(0) }
     }
 
@@ -51,11 +56,11 @@ impl<T: Component<Mutability = Mutable>, C: Codec<T>> ComponentTrack<T, C> {
     }
 }
 
-/// The canonical bytes of a row.
-fn encode<T>(codec: &impl Codec<T>, id: u64, value: &T) -> Vec<u8> {
-    let mut bytes = id.to_le_bytes().to_vec();
-    codec.encode(value, &mut VecSink::new(&mut bytes, &NoEntities, &mut EncodeNotes::default()));
-    bytes
+/// The canonical bytes of a row, and what had to be normalised for them.
+fn encode<T>(codec: &impl Codec<T>, id: u64, value: &T) -> (Vec<u8>, EncodeNotes) {
+    let (mut bytes, mut notes) = (id.to_le_bytes().to_vec(), EncodeNotes::default());
+    codec.encode(value, &mut VecSink::new(&mut bytes, &NoEntities, &mut notes));
+    (bytes, notes)
 }
 
 impl<T: Component<Mutability = Mutable> + Default, C: Codec<T>> TrackSource for ComponentTrack<T, C> {
@@ -82,7 +87,12 @@ impl<T: Component<Mutability = Mutable> + Default, C: Codec<T>> TrackSource for 
             if let Some(recorded) = &mut recorded {
                 *live.bypass_change_detection() = recorded.remove(&id).unwrap_or_default();
             }
-            let bytes = encode(&self.codec, id, &*live);
+            let (bytes, notes) = encode(&self.codec, id, &*live);
+            if notes != EncodeNotes::default() {
+                // A NaN: the tick sees what a replay will see.
+                *live.bypass_change_detection() =
+                    self.codec.decode(&mut Source::new(&bytes[size_of::<u64>()..], &NoEntities))?;
+            }
             seen.extend_from_slice(&bytes);
             // As for a resource: changed for the tick exactly if the value is.
             let changed = match self.shown.remove(&id) {
@@ -107,7 +117,7 @@ impl<T: Component<Mutability = Mutable> + Default, C: Codec<T>> TrackSource for 
         let mut written = query.iter_mut(world).filter(|(id, value)| {
             // One that appeared in this tick has no tape to defeat yet.
             value.last_changed().is_newer_than(self.since, now)
-                && self.shown.get(&id.0).is_some_and(|(shown, _)| *shown != encode(&self.codec, id.0, &**value))
+                && self.shown.get(&id.0).is_some_and(|(shown, _)| *shown != encode(&self.codec, id.0, &**value).0)
         });
         written.next().map(|(_, value)| place_of(value.changed_by().into_option()))
     }

@@ -3,10 +3,11 @@
 use super::{From, TrackSource};
 use crate::state::codec::Codec;
 use crate::state::purity::place_of;
+use crate::state::sim_id::WorldIds;
 use bevy_ecs::change_detection::Tick;
 use bevy_ecs::component::Mutable;
 use bevy_ecs::prelude::*;
-use bevy_replay_tape::{DecodeError, EncodeNotes, NoEntities, Source, TypeSpec, VecSink};
+use bevy_replay_tape::{DecodeError, EncodeNotes, Source, TypeSpec, VecSink};
 use core::marker::PhantomData;
 
 /// An input held in a resource.
@@ -36,8 +37,19 @@ impl<T: Resource, C: Codec<T>> ResourceTrack<T, C> {
         }
     }
 
-    fn encode(&self, value: &T, out: &mut Vec<u8>) {
-        self.codec.encode(value, &mut VecSink::new(out, &NoEntities, &mut EncodeNotes::default()));
+    fn encode(&self, world: &World, value: &T, out: &mut Vec<u8>) -> EncodeNotes {
+        let mut notes = EncodeNotes::default();
+        self.codec.encode(value, &mut VecSink::new(out, &WorldIds::writing(world), &mut notes));
+        notes
+    }
+
+    fn decode(&self, world: &mut World, bytes: &[u8]) -> Result<T, DecodeError> {
+        let has_entities = self.spec.schema.has_entities();
+        let ids = if has_entities { WorldIds::reading(world) } else { WorldIds::writing(world) };
+        let mut source = Source::new(bytes, &ids);
+        let value = self.codec.decode(&mut source)?;
+        source.finish()?;
+        Ok(value)
     }
 }
 
@@ -50,21 +62,18 @@ impl<T: Resource<Mutability = Mutable> + Default, C: Codec<T>> TrackSource for R
         if !world.contains_resource::<T>() {
             world.insert_resource(T::default());
         }
-        self.encode(world.resource::<T>(), seen);
+        let notes = self.encode(world, world.resource::<T>(), seen);
         let recorded = match from {
+            // A NaN or a dead entity: the tick sees what a replay will see.
+            From::Live if notes != EncodeNotes::default() => Some(self.decode(world, seen)?),
             From::Live => None,
             From::Nothing => Some(T::default()),
             From::Tape(recorded) if recorded == seen => None,
-            From::Tape(recorded) => {
-                let mut source = Source::new(recorded, &NoEntities);
-                let value = self.codec.decode(&mut source)?;
-                source.finish()?;
-                Some(value)
-            }
+            From::Tape(recorded) => Some(self.decode(world, recorded)?),
         };
         if let Some(recorded) = &recorded {
             seen.clear();
-            self.encode(recorded, seen);
+            self.encode(world, recorded, seen);
         }
         // Live and replayed, at any frame rate: the input has changed for the tick exactly if its value has.
         let mut live = world.resource_mut::<T>();
@@ -91,7 +100,7 @@ impl<T: Resource<Mutability = Mutable> + Default, C: Codec<T>> TrackSource for R
             return None;
         }
         let mut now = Vec::new();
-        self.encode(&value, &mut now);
+        self.encode(world, &value, &mut now);
         (now != self.shown).then(|| place_of(value.changed_by().into_option()))
     }
 

@@ -85,12 +85,16 @@ fn input_component_written_inside_a_tick_is_reported() {
         app.add_systems(Startup, |mut commands: Commands| {
             commands.spawn(Stick::default());
         });
-        app.add_systems(PreUpdate, |mut sticks: Query<&mut Stick>| sticks.iter_mut().for_each(|mut stick| stick.x += 1));
+        app.add_systems(PreUpdate, |mut sticks: Query<&mut Stick>| {
+            sticks.iter_mut().for_each(|mut stick| stick.x += 1)
+        });
     };
     assert_eq!(told(with_stick, 4), []);
     let writes = move |app: &mut App| {
         with_stick(app);
-        app.add_systems(FixedPreUpdate, |mut sticks: Query<&mut Stick>| sticks.iter_mut().for_each(|mut stick| stick.x = 9));
+        app.add_systems(FixedPreUpdate, |mut sticks: Query<&mut Stick>| {
+            sticks.iter_mut().for_each(|mut stick| stick.x = 9)
+        });
     };
     let found = told(writes, 4);
     assert!(

@@ -1,10 +1,12 @@
 //! The same tape gives the same digests, whatever must not matter.
 
 use crate::game::{self, Outcome, arena, arena_reversed, assert_same_roots, clutter, headless, scramble, script};
+use bevy_app::FixedMain;
 use bevy_app::prelude::*;
+use bevy_ecs::name::Name;
 use bevy_ecs::prelude::*;
 use bevy_replay::prelude::*;
-use bevy_replay::{Executor, Pacing, Run};
+use bevy_replay::{Executor, Pacing, RecordingEnded, Run};
 use core::time::Duration;
 
 const TICKS: u32 = 200;
@@ -92,6 +94,53 @@ fn debug_entities_cameras_and_unregistered_components_change_no_digest() -> Outc
     for executor in [Executor::SingleThreaded, Executor::AsBuilt] {
         same_in("clutter last", || headless((arena, clutter)).executor(executor))?;
         same_in("clutter first", || headless((clutter, arena)).executor(executor))?;
+    }
+    Ok(())
+}
+
+/// What a game has on its screen while it is debugged: names, sprites, gizmos, and observers of all that happens.
+fn overlays(app: &mut App) {
+    #[derive(Component)]
+    struct Sprite;
+    #[derive(Component)]
+    struct Gizmo;
+    #[derive(Component)]
+    #[component(storage = "SparseSet")]
+    struct Outline;
+    #[derive(Resource, Default)]
+    struct Heard(u32);
+
+    app.init_resource::<Heard>();
+    app.add_observer(|_: On<Diverged>, mut heard: ResMut<Heard>| heard.0 += 1);
+    app.add_observer(|_: On<RecordingEnded>, mut heard: ResMut<Heard>| heard.0 += 1);
+    app.add_observer(|added: On<Add<game::Health>>, mut commands: Commands| {
+        commands.entity(added.entity).insert(Name::new("someone")).with_child(Sprite);
+    });
+    app.add_observer(|_: On<Remove<game::Bullet>>, mut commands: Commands| {
+        commands.spawn(Gizmo);
+    });
+    let blink = |units: Query<(Entity, &SimId, Has<Outline>), With<game::Health>>, mut commands: Commands| {
+        for (unit, id, is_outlined) in &units {
+            match is_outlined {
+                true => commands.entity(unit).remove::<Outline>(),
+                false if id.0.is_multiple_of(2) => commands.entity(unit).insert(Outline),
+                false => continue,
+            };
+        }
+    };
+    let draw = |gizmos: Query<Entity, With<Gizmo>>, mut commands: Commands| {
+        gizmos.iter().for_each(|gizmo| commands.entity(gizmo).despawn());
+        commands.spawn_batch((0..3).map(|_| Gizmo));
+    };
+    app.add_systems(Update, (blink, draw));
+    app.add_systems(FixedMain, (|mut heard: ResMut<Heard>| heard.0 += 1).after(FixedMain::run_fixed_main));
+}
+
+#[test]
+fn overlays_sprites_names_gizmos_and_observers_change_no_digest() -> Outcome {
+    for executor in [Executor::SingleThreaded, Executor::AsBuilt] {
+        same_in("overlays", || headless((arena, overlays)).executor(executor))?;
+        same_in("overlays first", || headless((overlays, arena)).pacing(Pacing::TicksPerFrame(3)))?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! When an input counts as changed: for a tick exactly if its value has, live and replayed.
 
+use crate::game::{Outcome, headless};
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
 use bevy_replay::{Pacing, prelude::*};
@@ -70,5 +71,44 @@ fn a_frame_still_sees_that_an_input_was_written() -> Result<(), ReplayError> {
             });
     });
     assert_eq!(run.record(40)?.resource::<Seen>()?.0, 0, "written in each frame, so changed in each frame");
+    Ok(())
+}
+
+#[derive(Resource, Default, Clone, TickInput)]
+struct Cursor {
+    over: Option<Entity>,
+    pressure: f32,
+}
+
+#[derive(Component, Canonical)]
+struct Unit {
+    clicks: u32,
+}
+
+/// The tick sees an entity of its own world, and of a NaN what the tape will hold.
+#[test]
+fn entity_in_a_recorded_resource_is_found_in_a_world_with_other_entities() -> Outcome {
+    #[derive(Resource, Canonical, Default)]
+    struct Bits(Vec<u64>);
+    let game = |app: &mut App| {
+        app.add_plugins(ReplayPlugin::new("cursor")).record_input::<Cursor>().register_authoritative::<Unit>();
+        app.init_resource::<Bits>().register_authoritative_resource::<Bits>();
+        app.add_systems(Startup, |mut commands: Commands| commands.spawn_batch((0..4).map(|_| Unit { clicks: 0 })));
+        app.add_systems(FixedUpdate, |cursor: Res<Cursor>, mut units: Query<&mut Unit>, mut bits: ResMut<Bits>| {
+            if let Some(mut unit) = cursor.over.and_then(|unit| units.get_mut(unit).ok()) {
+                unit.clicks += 1;
+            }
+            bits.0.push(u64::from(cursor.pressure.to_bits()));
+        });
+    };
+    let playing = move |app: &mut App| {
+        game(app);
+        app.add_systems(PreUpdate, |units: Query<(Entity, &SimId)>, mut cursor: ResMut<Cursor>, tick: Res<SimTick>| {
+            cursor.over = units.iter().find(|(_, id)| id.0 == tick.0 % 5).map(|(entity, _)| entity);
+            cursor.pressure = f32::from_bits(0x7FC0_0000 | u32::try_from(tick.0).unwrap_or(0));
+        });
+    };
+    let recorded = headless(playing).record(12)?;
+    headless((crate::game::scramble, game)).verify(recorded.tape())?.assert_verified();
     Ok(())
 }
