@@ -10,8 +10,10 @@ use crate::state::codec::OwnInput;
 use crate::state::lanes::{ComponentLane, ResourceRow};
 #[cfg(feature = "reflect")]
 use crate::state::reflected::Reflected;
-use crate::state::registry::{AuthoritativeTypes, Derived, Registrar, unfiltered};
+use crate::state::registry::{AuthoritativeTypes, Derived, Registrar, refuse_resource, unfiltered};
+use crate::state::restore::WriteBack;
 use crate::state::{removals, sim_id};
+use crate::tick::order::Place;
 use crate::tick::reads::TickReads;
 use crate::tick::{TickOrder, gate, order};
 use bevy_app::App;
@@ -24,6 +26,7 @@ use bevy_reflect::{FromReflect, Typed};
 use bevy_replay_tape::{Canonical, TickInput};
 #[cfg(feature = "states")]
 use bevy_state::state::FreelyMutableState;
+use core::any::TypeId;
 use core::panic::Location;
 
 /// Registers inputs and authoritative types. Call these while plugins are built.
@@ -78,7 +81,9 @@ pub trait ReplayAppExt {
     /// # Panics
     ///
     /// If the type is registered already, or after the app was finished or ran its first tick.
-    fn register_authoritative_resource<T: Resource + Canonical>(&mut self) -> &mut Self;
+    fn register_authoritative_resource<T: Resource + Canonical>(&mut self) -> &mut Self
+    where
+        T::Mutability: WriteBack<T>;
 
     /// Makes it authoritative which simulated entities are children of which, and in which order.
     ///
@@ -89,8 +94,7 @@ pub trait ReplayAppExt {
     /// If it is registered already, or after the app was finished or ran its first tick.
     fn register_hierarchy(&mut self) -> &mut Self;
 
-    /// Makes a component of another crate authoritative (`Transform`, those of a physics engine, `Disabled`), through
-    /// reflection, on entities that have a [`SimId`](crate::SimId) from elsewhere.
+    /// Makes a component of another crate authoritative (`Transform`, those of a physics engine), through reflection, on entities that have a [`SimId`](crate::SimId) from elsewhere.
     ///
     /// It brings no id: cameras have a `Transform`, too. Fields with `#[reflect(ignore)]` do not count. Reading by
     /// reflection takes several times as long as a type's own [`Canonical`].
@@ -100,7 +104,9 @@ pub trait ReplayAppExt {
     /// If a field has no canonical form, if the type is registered already, or after the app was finished or ran its
     /// first tick.
     #[cfg(feature = "reflect")]
-    fn register_authoritative_reflect<T: Component + FromReflect + Typed>(&mut self) -> &mut Self;
+    fn register_authoritative_reflect<T: Component + FromReflect + Typed>(&mut self) -> &mut Self
+    where
+        T::Mutability: WriteBack<T>;
 
     /// Makes a resource of another crate authoritative, through reflection.
     ///
@@ -108,7 +114,9 @@ pub trait ReplayAppExt {
     ///
     /// As [`register_authoritative_reflect`](Self::register_authoritative_reflect).
     #[cfg(feature = "reflect")]
-    fn register_authoritative_resource_reflect<T: Resource + FromReflect + Typed>(&mut self) -> &mut Self;
+    fn register_authoritative_resource_reflect<T: Resource + FromReflect + Typed>(&mut self) -> &mut Self
+    where
+        T::Mutability: WriteBack<T>;
 
     /// Records a resource of another crate as input, through reflection; see [`record_input`](Self::record_input).
     ///
@@ -198,7 +206,7 @@ pub trait ReplayAppExt {
 
     /// Exempts an authoritative type from the [`Guard`](crate::Guard): it is written between ticks on purpose, as by
     /// interpolation that puts the tick's value back before the next one.
-    fn written_between_ticks<T: Canonical>(&mut self) -> &mut Self;
+    fn written_between_ticks<T: 'static>(&mut self) -> &mut Self;
 
     /// Lets tapes begin when a condition holds: assets are loaded, the level is spawned.
     ///
@@ -283,7 +291,10 @@ impl ReplayAppExt for App {
     }
 
     #[track_caller]
-    fn register_authoritative_resource<T: Resource + Canonical>(&mut self) -> &mut Self {
+    fn register_authoritative_resource<T: Resource + Canonical>(&mut self) -> &mut Self
+    where
+        T::Mutability: WriteBack<T>,
+    {
         let caller = Location::caller();
         runtime::with(self.world_mut(), |_, runtime| runtime.registry.add_resource::<T>(caller));
         self
@@ -298,10 +309,14 @@ impl ReplayAppExt for App {
 
     #[cfg(feature = "reflect")]
     #[track_caller]
-    fn register_authoritative_reflect<T: Component + FromReflect + Typed>(&mut self) -> &mut Self {
+    fn register_authoritative_reflect<T: Component + FromReflect + Typed>(&mut self) -> &mut Self
+    where
+        T::Mutability: WriteBack<T>,
+    {
         let (call, caller) = ("register_authoritative_reflect", Location::caller());
-        runtime::with(self.world_mut(), |_, runtime| {
+        runtime::with(self.world_mut(), |world, runtime| {
             runtime.registry.admit::<T>(call, caller);
+            refuse_resource::<T>(world, call, "register_authoritative_resource_reflect", caller);
             let lane = ComponentLane::<T, _>::new(Reflected::new(call, caller));
             runtime.registry.lanes.push(Box::new(lane));
         });
@@ -310,7 +325,10 @@ impl ReplayAppExt for App {
 
     #[cfg(feature = "reflect")]
     #[track_caller]
-    fn register_authoritative_resource_reflect<T: Resource + FromReflect + Typed>(&mut self) -> &mut Self {
+    fn register_authoritative_resource_reflect<T: Resource + FromReflect + Typed>(&mut self) -> &mut Self
+    where
+        T::Mutability: WriteBack<T>,
+    {
         let (call, caller) = ("register_authoritative_resource_reflect", Location::caller());
         runtime::with(self.world_mut(), |_, runtime| {
             runtime.registry.admit::<T>(call, caller);
@@ -338,7 +356,8 @@ impl ReplayAppExt for App {
         &mut self,
     ) -> &mut Self {
         let (call, caller) = ("record_input_component_reflect", Location::caller());
-        runtime::with(self.world_mut(), |_, runtime| {
+        runtime::with(self.world_mut(), |world, runtime| {
+            refuse_resource::<T>(world, call, "record_input_reflect", caller);
             let track = ComponentTrack::<T, _>::new(Reflected::new(call, caller));
             runtime.registry.add_track::<T>(call, track, caller);
         });
@@ -377,8 +396,8 @@ impl ReplayAppExt for App {
         DerivedState { app: self, index }
     }
 
-    fn written_between_ticks<T: Canonical>(&mut self) -> &mut Self {
-        runtime::with(self.world_mut(), |_, runtime| runtime.registry.unguarded.insert(T::type_name()));
+    fn written_between_ticks<T: 'static>(&mut self) -> &mut Self {
+        runtime::with(self.world_mut(), |_, runtime| runtime.registry.unguarded.insert(TypeId::of::<T>()));
         self
     }
 
@@ -400,7 +419,7 @@ impl ReplayAppExt for App {
             "tick_schedule({label:?}) needs ReplayPlugin (add it before this call)"
         );
         let order: TickOrder = runtime::with(self.world_mut(), |_, runtime| runtime.settings.order);
-        order::install_on(self.world_mut(), label.intern(), order);
+        order::install_on(self.world_mut(), label.intern(), order, Place::Tick);
         self
     }
 }

@@ -1,5 +1,6 @@
 //! The transport: record, stop, play.
 
+pub(crate) mod history;
 pub(crate) mod playback;
 pub(crate) mod recorder;
 
@@ -65,8 +66,12 @@ pub struct PlayOptions {
     pub inputs_only: bool,
     /// Plays a tape that would be refused, and calls the result unverified.
     pub force: bool,
+    /// At its end the tape stays in the deck, so that one can go back. Default: it is taken out, and live input resumes.
+    pub hold: bool,
     /// Compares digests although other rules are accepted.
     pub(crate) compare: bool,
+    /// Keeps no states to go back to.
+    pub(crate) forget: bool,
     /// Leaves the app's clock alone: the inputs were not recorded with one.
     pub(crate) keep_clock: bool,
 }
@@ -82,6 +87,12 @@ impl PlayOptions {
     #[must_use]
     pub fn inputs_only() -> Self {
         Self { inputs_only: true, ..Self::default() }
+    }
+
+    /// The tape stays in the deck at its end; see [`hold`](Self::hold).
+    #[must_use]
+    pub fn held(self) -> Self {
+        Self { hold: true, ..self }
     }
 
     /// Whether digests are compared at all.

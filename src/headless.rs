@@ -1,6 +1,7 @@
 //! Runs an app without a window: records it, plays tapes in it, compares it.
 
 mod run;
+mod travel;
 
 use crate::deck::{Deck, DeckError, Detail, PlayOptions};
 use crate::plugin::{ReplayPlugin, Seed};
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use run::Run;
+pub use travel::{Arrival, TimeTravel};
 
 /// An app without a window that runs ticks as fast as it can.
 ///
@@ -112,6 +114,9 @@ pub enum ReplayError {
         /// How many there are.
         found: usize,
     },
+    /// A state could not be put back.
+    #[error(transparent)]
+    Restore(#[from] crate::state::RestoreError),
     /// The digests do not match.
     #[error("{0}")]
     Diverged(Box<Report>),
@@ -331,7 +336,7 @@ impl Headless {
     /// [`ReplayError`] if the tape cannot be read or its inputs do not fit the game.
     pub fn compare(mut self, tape: impl TapeSource) -> Result<Report, ReplayError> {
         let tape = tape.tape()?;
-        self.begin(&tape, PlayOptions { compare: true, ..PlayOptions::inputs_only() })?;
+        self.begin(&tape, PlayOptions { compare: true, forget: true, ..PlayOptions::inputs_only() })?;
         self.drive(tape.tick_count())?;
         self.finished_report(&tape)
     }
@@ -347,7 +352,7 @@ impl Headless {
         let tape = tape.tape()?;
         for side in [&mut self, &mut other] {
             side.pacing = Pacing::TicksPerFrame(1);
-            side.begin(&tape, PlayOptions::inputs_only())?;
+            side.begin(&tape, PlayOptions { forget: true, ..PlayOptions::inputs_only() })?;
             side.with(|_, runtime| runtime.observing = true);
         }
         let mut comparison = Comparison::new(&self.header(), &other.header());
@@ -388,7 +393,7 @@ impl Headless {
     }
 
     fn play(mut self, tape: Arc<Tape>, options: PlayOptions) -> Result<Run, ReplayError> {
-        self.begin(&tape, options)?;
+        self.begin(&tape, PlayOptions { forget: true, ..options })?;
         self.drive(tape.tick_count())?;
         let report = match options.compares() {
             true => Some(self.finished_report(&tape)?),
@@ -438,7 +443,7 @@ impl Headless {
         let end = feed.end;
         feed.header = header;
         feed.end = end;
-        self.deck().play(feed, PlayOptions { keep_clock: true, ..PlayOptions::inputs_only() });
+        self.deck().play(feed, PlayOptions { keep_clock: true, forget: true, ..PlayOptions::inputs_only() });
         Ok(())
     }
 

@@ -36,11 +36,25 @@ pub(crate) trait TrackSource: Send + Sync {
         None
     }
 
+    /// Whether Bevy's states change at the beginning of the tick.
+    fn wants_transition(&self, _world: &World, _from: From<'_>) -> bool {
+        false
+    }
+
     /// Takes back what exactly this tick may see.
     fn end(&mut self, world: &mut World);
 
     /// Releases all that a tape holds; live input resumes.
     fn release(&mut self, world: &mut World);
+
+    /// The start gate opens: the tick that begins is the first, so its input has changed.
+    fn start(&mut self) {}
+
+    /// A state was put back: the next tick follows one that saw this.
+    fn resume(&mut self, _world: &mut World, _last: From<'_>) {}
+
+    /// Keeps what ticks make of it from the frame, or no longer; while ticks are run to get somewhere else.
+    fn hush(&mut self, _is_hushed: bool) {}
 
     /// Why the running tick's live input is kept from ticks and tapes, if it is.
     fn gap(&self) -> Option<&'static str> {

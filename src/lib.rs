@@ -156,13 +156,16 @@ pub use deck::{
     Deck, DeckError, DeckRefused, DeckState, Detail, Diverged, PlayOptions, RecorderLimits, RecordingEnded,
     ReplayFinished, is_live, is_replaying,
 };
-pub use headless::{Executor, Headless, Pacing, ReplayError, Run, TapeSource};
+pub use headless::{Arrival, Executor, Headless, Pacing, ReplayError, Run, TapeSource, TimeTravel};
 pub use input::TickReader;
 #[cfg(feature = "raw-input")]
 pub use input::devices::{PadSlot, RawInputPlugin, TextFocus};
 pub use plugin::{ReplayPlugin, Seed};
+#[doc(hidden)]
+pub use state::WriteBack;
 pub use state::{
-    AuthoritativeTypes, Coverage, Declared, Finding, Guard, SimId, StateError, TickRemovals, coverage, digest, image,
+    AuthoritativeTypes, Coverage, Declared, Finding, Guard, RestoreError, SimId, StateError, TickRemovals, coverage,
+    digest, image,
 };
 pub use tick::{AmbiguousPair, AmbiguousPairs, ReplaySystems, SimPhase, SimTick, TickOrder};
 

@@ -26,7 +26,7 @@ pub struct Seed(pub u64);
 /// app.add_plugins(bevy_time::TimePlugin);
 /// app.add_plugins(ReplayPlugin::new("my_game").rules(3).version(env!("CARGO_PKG_VERSION")));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplayPlugin {
     /// Which game; tapes of another one are refused.
@@ -48,9 +48,31 @@ pub struct ReplayPlugin {
     /// Faster where little changes, and it trusts Bevy's change detection: a write that bypasses it
     /// (`bypass_change_detection`) is not seen. Turns itself off while values are recorded.
     pub trust_change_ticks: bool,
+    /// How many bytes of states a replay keeps, so that one can go back. Default: 64 MiB.
+    pub keyframe_bytes: usize,
+    /// Whether states are kept while recording, too, so that one can go back in a running game. Default: false.
+    pub rewind: bool,
     /// How writes to authoritative state between ticks are found. Default: [`Guard::Full`] in debug builds, else
     /// [`Guard::Ticks`].
     pub guard: Guard,
+}
+
+impl Default for ReplayPlugin {
+    fn default() -> Self {
+        Self {
+            game: String::new(),
+            rules: 0,
+            version: String::new(),
+            seed: 0,
+            order: TickOrder::default(),
+            detail: Detail::default(),
+            limits: RecorderLimits::default(),
+            trust_change_ticks: false,
+            keyframe_bytes: 64 << 20,
+            rewind: false,
+            guard: Guard::default(),
+        }
+    }
 }
 
 impl ReplayPlugin {
@@ -100,6 +122,18 @@ impl ReplayPlugin {
     #[must_use]
     pub fn trust_change_ticks(self, trust_change_ticks: bool) -> Self {
         Self { trust_change_ticks, ..self }
+    }
+
+    /// Sets [`keyframe_bytes`](Self::keyframe_bytes).
+    #[must_use]
+    pub fn keyframe_bytes(self, keyframe_bytes: usize) -> Self {
+        Self { keyframe_bytes, ..self }
+    }
+
+    /// Sets [`rewind`](Self::rewind).
+    #[must_use]
+    pub fn rewind(self, rewind: bool) -> Self {
+        Self { rewind, ..self }
     }
 
     /// Sets [`guard`](Self::guard).

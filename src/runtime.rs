@@ -1,5 +1,6 @@
 //! What happens at the two borders of a tick.
 
+use crate::deck::history::History;
 use crate::deck::playback::{Playback, Verifier};
 use crate::deck::recorder::Recorder;
 use crate::deck::{
@@ -9,13 +10,17 @@ use crate::input::From;
 use crate::plugin::ReplayPlugin;
 use crate::state::capture::Capturer;
 use crate::state::registry::{Registry, unfiltered};
+use crate::state::restore::{self, RestoreError, RowOrder};
 use crate::state::sim_id::SimIds;
-use crate::state::{Finding, Guard, SimId, StateError};
+use crate::state::{Finding, Guard, SimId, StateError, coverage};
+use crate::tick::gate::Gate;
 use crate::tick::reads::{FrameClockRead, TickReads};
 use crate::tick::{AmbiguousPairs, SimTick, TickOrder, border, gate, order};
+use bevy_app::FixedUpdate;
 use bevy_ecs::change_detection::Tick;
 use bevy_ecs::name::Name;
 use bevy_ecs::prelude::*;
+use bevy_ecs::schedule::InternedScheduleLabel;
 use bevy_replay_tape::{EndReason, Header, HeaderDifference, Image, Report, Start, Tape, TypeSpec, Verdict};
 use bevy_time::{Fixed, Time};
 use core::time::Duration;
@@ -48,14 +53,28 @@ pub(crate) struct Runtime {
     pub(crate) playback: Option<Playback>,
     recorder: Option<Recorder>,
     verifier: Option<Verifier>,
+    /// What was played, so that one can go back.
+    pub(crate) history: Option<History>,
+    /// What is put back when the run-up of a jump ends, after that many ticks.
+    after_run_up: Option<(Image, RowOrder)>,
+    /// The first tick that was not as when it was played first: a jump has not put everything back.
+    pub(crate) unfaithful_at: Option<u64>,
     /// Whether somebody reads the image of each tick.
     pub(crate) observing: bool,
     /// The state before the first tick that was observed.
     pub(crate) initial: Option<Image>,
     /// Whether the running replay was forced.
     forced: bool,
+    /// Whether the tape stays in the deck at its end.
+    is_held: bool,
     /// What the tick sees of the input at hand.
     seen: Vec<u8>,
+    /// Which inputs the running tick was shown.
+    let_in: Vec<usize>,
+    /// Whether a tick has run.
+    has_begun: bool,
+    /// Schedules that follow the order of the tick, besides the known ones.
+    ordered: Vec<InternedScheduleLabel>,
     /// Kinds of findings that were told.
     found: BTreeSet<(bool, String)>,
     /// What was found, in words.
@@ -106,10 +125,18 @@ pub(crate) fn begin_tick(world: &mut World) {
     with(world, |world, runtime| {
         runtime.freeze(world);
         let tick = world.resource::<SimTick>().0;
-        if tick == 0 {
+        if !runtime.has_begun {
             border::apply_final_commands(world);
+            runtime.order_schedules(world);
         }
-        let counts = gate::open(world);
+        let counts = match gate::open(world) {
+            Gate::Closed => false,
+            Gate::Opens => {
+                runtime.registry.tracks.iter_mut().for_each(|source| source.start());
+                true
+            }
+            Gate::Open => true,
+        };
         if counts {
             runtime.guard(world, tick);
         }
@@ -132,13 +159,14 @@ pub(crate) fn begin_tick(world: &mut World) {
         for begin in &runtime.registry.at_begin {
             begin(world);
         }
-        if let Err((failed, error)) = runtime.let_inputs_in(world, tick, 0) {
+        runtime.transition_others(world, tick);
+        runtime.let_in.clear();
+        let (mut first, mut is_live) = (0, false);
+        while let Err((failed, error)) = runtime.let_inputs_in(world, tick, first) {
             runtime.end_playback(world);
             runtime.refuse(world, error);
-            // Live input for this one and the rest: each input has been let in once when the tick ends.
-            if let Err((_, error)) = runtime.let_inputs_in(world, tick, failed) {
-                runtime.refuse(world, error);
-            }
+            // Live input for this one and the rest; one that cannot be let in at all is left out.
+            first = if core::mem::replace(&mut is_live, true) { failed + 1 } else { failed };
         }
         runtime.delayed_before = runtime.delayed.count(world);
     });
@@ -172,21 +200,24 @@ pub(crate) fn end_tick(world: &mut World) {
     world.flush();
     with(world, |world, runtime| {
         let tick = world.resource::<SimTick>().0;
-        if tick == 0 {
+        if !core::mem::replace(&mut runtime.has_begun, true) {
             runtime.check_order(world);
         }
-        runtime.take_inputs_back(world, tick);
-        runtime.check_border(world, tick);
-        if !gate::is_open(world) {
+        let counts = gate::is_open(world);
+        runtime.take_inputs_back(world, tick, counts);
+        if !counts {
+            world.resource::<SimIds>().taken();
             return;
         }
+        runtime.check_border(world, tick);
         world.resource_mut::<SimTick>().0 = tick + 1;
-        if runtime.recorder.is_some() || runtime.verifier.is_some() || runtime.observing {
+        if runtime.reads_state() {
             match runtime.capturer.capture(world, &mut runtime.registry, tick + 1) {
                 Ok(()) => {
                     runtime.captured_at = Some(world.increment_change_tick());
                     runtime.capturer.trusted_since =
                         runtime.captured_at.filter(|_| runtime.settings.trust_change_ticks);
+                    runtime.remember(world, tick);
                     runtime.take_state(world, tick);
                 }
                 Err(error) => {
@@ -197,7 +228,10 @@ pub(crate) fn end_tick(world: &mut World) {
             }
         }
         if runtime.playback.as_ref().is_some_and(|playback| tick + 1 >= playback.tape.ticks().end) {
-            runtime.end_playback(world);
+            match runtime.is_held {
+                true => runtime.tell_finished(world),
+                false => runtime.end_playback(world),
+            }
         }
         if runtime.recorder.is_some() || runtime.playback.is_some() {
             runtime.show_state(world, tick + 1);
@@ -223,11 +257,34 @@ impl Runtime {
         }
         self.attached = true;
         self.registry.freeze(world);
-        for label in order::labels(world, &self.registry.tick_schedules) {
-            order::install_on(world, label, self.settings.order);
-        }
+        self.order_schedules(world);
         self.capturer.attach(world, &self.registry);
         self.looker.attach(world, &self.registry);
+    }
+
+    /// Has the schedules of states follow the order of the tick.
+    fn order_schedules(&mut self, world: &mut World) {
+        for (label, place) in order::state_schedules(world, &self.registry.tick_schedules) {
+            if !self.ordered.contains(&label) {
+                order::install_on(world, label, self.settings.order, place);
+                self.ordered.push(label);
+            }
+        }
+    }
+
+    /// Carries out what other states are waiting for, where this tick changes registered ones.
+    fn transition_others(&mut self, world: &mut World, tick: u64) {
+        let Self { registry, playback, .. } = self;
+        let is_due = registry.tracks.iter().any(|source| {
+            let recorded = playback.as_ref().map(|playback| playback.input(&source.spec().name, tick));
+            source.wants_transition(world, recorded.unwrap_or(From::Live))
+        });
+        #[cfg(feature = "states")]
+        if is_due {
+            crate::input::states::transition_others(world);
+        }
+        #[cfg(not(feature = "states"))]
+        let _ = is_due;
     }
 
     /// Captures the world as it is, for whoever asks.
@@ -241,8 +298,7 @@ impl Runtime {
 
     /// Warns if the schedules of the tick do not follow the order that was asked for.
     fn check_order(&self, world: &World) {
-        let followed =
-            world.get_resource::<AmbiguousPairs>().is_some_and(|found| found.schedules.contains("FixedUpdate"));
+        let followed = world.get_resource::<AmbiguousPairs>().is_some_and(|found| found.has_seen(&FixedUpdate));
         if self.settings.order != TickOrder::AsScheduled && !followed {
             tracing::warn!(
                 "`FixedUpdate` was replaced after `ReplayPlugin` was added, so the order of its systems is not fixed \
@@ -323,6 +379,10 @@ impl Runtime {
                     let verifier = Verifier::new(tape.clone(), &self.header(world, tick), &initial);
                     self.verifier = Some(verifier);
                 }
+                if !options.forget {
+                    self.begin_history(tape.marks.iter().map(|mark| mark.tick));
+                }
+                self.is_held = options.hold;
                 self.initial = Some(initial);
                 self.playback = Some(Playback::new(world, tape, options.keep_clock));
                 if self.verifier.as_ref().is_some_and(|verifier| verifier.comparison.divergence().is_some()) {
@@ -352,7 +412,7 @@ impl Runtime {
     ///
     /// Where one cannot be read, it and those after it have not been let in; its index is returned.
     fn let_inputs_in(&mut self, world: &mut World, tick: u64, first: usize) -> Result<(), (usize, DeckError)> {
-        let Self { registry, playback, recorder, seen, .. } = self;
+        let Self { registry, playback, recorder, seen, let_in, .. } = self;
         for (index, source) in registry.tracks.iter_mut().enumerate().skip(first) {
             let name = &source.spec().name;
             let from = playback.as_ref().map_or(From::Live, |playback| playback.input(name, tick));
@@ -360,6 +420,7 @@ impl Runtime {
             if let Err(error) = source.begin(world, from, seen) {
                 return Err((index, DeckError::BadInput { name: source.spec().name.clone(), tick, error }));
             }
+            let_in.push(index);
             if let Some(recorder) = recorder {
                 recorder.input(index, tick, seen);
             }
@@ -371,10 +432,12 @@ impl Runtime {
     }
 
     /// Ends what exactly this tick may see, and looks for inputs written inside it.
-    fn take_inputs_back(&mut self, world: &mut World, tick: u64) {
+    fn take_inputs_back(&mut self, world: &mut World, tick: u64, counts: bool) {
         let mut written = Vec::new();
-        for source in &mut self.registry.tracks {
-            if self.settings.guard != Guard::Off
+        for index in &self.let_in {
+            let source = &mut self.registry.tracks[*index];
+            if counts
+                && self.settings.guard != Guard::Off
                 && let Some(writer) = source.written_inside(world)
             {
                 written.push(Finding::InputWrittenInside { tick, input: source.spec().name.clone(), writer });
@@ -491,12 +554,64 @@ impl Runtime {
 
     /// Whether findings of that kind are told already, or not wanted.
     fn is_settled(&self, key: &(bool, String)) -> bool {
-        (key.0 && self.registry.unguarded.contains(&key.1)) || self.found.contains(key)
+        (key.0 && self.registry.is_unguarded(&key.1)) || self.found.contains(key)
     }
 
     /// Most rows each lane had in a captured image.
     pub(crate) fn rows_max(&self) -> impl Iterator<Item = usize> {
         self.capturer.rows_max.iter().zip(&self.looker.rows_max).map(|(a, b)| *a.max(b))
+    }
+
+    /// Whether somebody wants the state after each tick.
+    fn reads_state(&self) -> bool {
+        self.recorder.is_some() || self.verifier.is_some() || self.history.is_some() || self.observing
+    }
+
+    /// Begins to keep states, from the one that was just captured.
+    fn begin_history(&mut self, marks: impl Iterator<Item = u64>) {
+        let Capturer { image, .. } = &self.capturer;
+        let (order, budget) = (self.capturer.row_order(), self.settings.keyframe_bytes);
+        self.history = Some(History::new(image.clone(), order, budget, marks));
+        (self.after_run_up, self.unfaithful_at) = (None, None);
+    }
+
+    /// Keeps the captured state where it is due, and looks whether a part that is played again is the same.
+    fn remember(&mut self, world: &mut World, tick: u64) {
+        if let Some((image, order)) = self.after_run_up.take_if(|(image, _)| image.tick == tick + 1)
+            && let Err(error) = restore::restore(world, &mut self.registry, &mut self.capturer, &image, &order)
+        {
+            tracing::error!("after a jump: {error}");
+        }
+        let Some(history) = self.history.as_mut().filter(|_| self.after_run_up.is_none()) else { return };
+        history.needs_run_up.get_or_insert_with(|| !coverage::carried_messages(world).is_empty());
+        let capturer = &self.capturer;
+        if !history.end_tick(&capturer.image, capturer.digest.root, || capturer.row_order()) {
+            self.unfaithful_at.get_or_insert(tick);
+        }
+    }
+
+    /// Puts the state back that was kept at a tick; that tick runs next.
+    pub(crate) fn jump(&mut self, world: &mut World, tick: u64) -> Result<(), RestoreError> {
+        let Some(point) = self.history.as_ref().and_then(|history| history.jump_point(tick)) else { return Ok(()) };
+        restore::restore(world, &mut self.registry, &mut self.capturer, &point.image, &point.order)?;
+        self.after_run_up = point.after_run_up;
+        world.resource_mut::<SimTick>().0 = tick;
+        let Self { registry, playback, .. } = self;
+        if let Some(playback) = playback {
+            playback.go_to(world, tick);
+            for source in &mut registry.tracks {
+                let last = tick.checked_sub(1).map_or(From::Nothing, |last| playback.input(&source.spec().name, last));
+                source.resume(world, last);
+            }
+        }
+        self.captured_at = Some(world.increment_change_tick());
+        self.hand_run.end_tick(world);
+        Ok(())
+    }
+
+    /// Keeps what ticks write from the frame, or no longer.
+    pub(crate) fn hush(&mut self, is_hushed: bool) {
+        self.registry.tracks.iter_mut().for_each(|source| source.hush(is_hushed));
     }
 
     /// Hands the captured state to whoever wants it.
@@ -563,12 +678,18 @@ impl Runtime {
 
     /// Ends a replay: complete, or cut short.
     pub(crate) fn end_playback(&mut self, world: &mut World) {
+        self.tell_finished(world);
         let Some(playback) = self.playback.take() else { return };
         playback.finish(world, &mut self.registry);
+        self.history = None;
         let mut deck = world.resource_mut::<Deck>();
         (deck.state, deck.is_replaying) = (DeckState::Idle, false);
-        let Some(verifier) = self.verifier.take() else { return };
-        let played = world.resource::<SimTick>().0.saturating_sub(playback.tape.header.tick_first);
+    }
+
+    /// Tells what a replay has found, once.
+    fn tell_finished(&mut self, world: &mut World) {
+        let (Some(playback), Some(verifier)) = (&self.playback, self.verifier.take()) else { return };
+        let played = verifier.next - playback.tape.header.tick_first;
         let mut report = self.report(world, verifier.comparison.finish(played, played), &playback.tape);
         let count = playback.tape.tick_count();
         if played < count {

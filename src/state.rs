@@ -2,7 +2,7 @@
 
 pub(crate) mod capture;
 pub(crate) mod codec;
-mod coverage;
+pub(crate) mod coverage;
 pub(crate) mod hierarchy;
 pub(crate) mod lanes;
 pub(crate) mod purity;
@@ -10,6 +10,7 @@ pub(crate) mod purity;
 pub(crate) mod reflected;
 pub(crate) mod registry;
 pub(crate) mod removals;
+pub(crate) mod restore;
 mod roster;
 pub(crate) mod sim_id;
 
@@ -18,10 +19,12 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
 use bevy_replay_tape::Image;
 
+pub(crate) use coverage::suspects;
 pub use coverage::{Coverage, coverage};
 pub use purity::{Finding, Guard};
 pub use registry::{AuthoritativeTypes, Declared};
 pub use removals::TickRemovals;
+pub use restore::{RestoreError, WriteBack};
 pub use sim_id::SimId;
 
 /// Why the authoritative state cannot be captured.

@@ -38,10 +38,7 @@ impl Run {
     ///
     /// [`ReplayError::NotSingle`] if there is none, or more than one.
     pub fn single<T: Component>(&self) -> Result<&T, ReplayError> {
-        let world = self.app.world();
-        let not_single = |found| ReplayError::NotSingle { name: type_name::<T>().into(), found };
-        let mut query = world.try_query::<&T>().ok_or_else(|| not_single(0))?;
-        query.single(world).map_err(|_| not_single(query.iter(world).count()))
+        single(self.app.world())
     }
 
     /// Returns a resource.
@@ -96,4 +93,11 @@ impl Run {
         let report = self.report();
         assert!(report.is_verified(), "{report}");
     }
+}
+
+/// The one component of that type.
+pub(super) fn single<T: Component>(world: &World) -> Result<&T, ReplayError> {
+    let not_single = |found| ReplayError::NotSingle { name: type_name::<T>().into(), found };
+    let mut query = world.try_query::<&T>().ok_or_else(|| not_single(0))?;
+    query.single(world).map_err(|_| not_single(query.iter(world).count()))
 }

@@ -44,15 +44,23 @@ impl<T: Component<Mutability = Mutable>, C: Codec<T>> ComponentTrack<T, C> {
         Self { spec, codec, query: None, shown: BTreeMap::new(), since: Tick::new(0) }
     }
 
-    fn decode(&self, bytes: &[u8]) -> Result<BTreeMap<u64, T>, DecodeError> {
+    /// The canonical bytes of each entity's value.
+    fn rows(&self, bytes: &[u8]) -> Result<BTreeMap<u64, Vec<u8>>, DecodeError> {
         let mut source = Source::new(bytes, &NoEntities);
         let mut rows = BTreeMap::new();
         for _ in 0..source.count(size_of::<u64>())? {
             let id = u64::decode(&mut source)?;
-            rows.insert(id, self.codec.decode(&mut source)?);
+            let value = self.codec.decode(&mut source)?;
+            rows.insert(id, encode(&self.codec, id, &value).0);
         }
         source.finish()?;
         Ok(rows)
+    }
+
+    /// Puts a row's value in the place of a live one.
+    fn overwrite(&self, live: &mut Mut<T>, row: &[u8]) -> Result<(), DecodeError> {
+        let mut source = Source::new(&row[size_of::<u64>()..], &NoEntities);
+        self.codec.decode_in_place(live.bypass_change_detection(), &mut source)
     }
 }
 
@@ -76,22 +84,22 @@ impl<T: Component<Mutability = Mutable> + Default, C: Codec<T>> TrackSource for 
         let mut recorded = match from {
             From::Live => None,
             From::Nothing => Some(BTreeMap::new()),
-            From::Tape(bytes) => Some(self.decode(bytes)?),
+            From::Tape(bytes) => Some(self.rows(bytes)?),
         };
-        let query = self.query.as_mut().expect("registries are frozen before the first tick");
+        let mut query = self.query.take().expect("registries are frozen before the first tick");
         let mut rows: Vec<(u64, Mut<T>)> = query.iter_mut(world).map(|(id, value)| (id.0, value)).collect();
         rows.sort_unstable_by_key(|row| row.0);
         seen.extend_from_slice(&(rows.len() as u64).to_le_bytes());
         let mut shown = BTreeMap::new();
         for (id, mut live) in rows {
             if let Some(recorded) = &mut recorded {
-                *live.bypass_change_detection() = recorded.remove(&id).unwrap_or_default();
+                let row = recorded.remove(&id).unwrap_or_else(|| encode(&self.codec, id, &T::default()).0);
+                self.overwrite(&mut live, &row)?;
             }
             let (bytes, notes) = encode(&self.codec, id, &*live);
             if notes != EncodeNotes::default() {
                 // A NaN: the tick sees what a replay will see.
-                *live.bypass_change_detection() =
-                    self.codec.decode(&mut Source::new(&bytes[size_of::<u64>()..], &NoEntities))?;
+                self.overwrite(&mut live, &bytes)?;
             }
             seen.extend_from_slice(&bytes);
             // As for a resource: changed for the tick exactly if the value is.
@@ -108,6 +116,7 @@ impl<T: Component<Mutability = Mutable> + Default, C: Codec<T>> TrackSource for 
             shown.insert(id, (bytes, changed));
         }
         self.shown = shown;
+        self.query = Some(query);
         self.since = world.increment_change_tick();
         Ok(())
     }
@@ -132,10 +141,28 @@ impl<T: Component<Mutability = Mutable> + Default, C: Codec<T>> TrackSource for 
         }
     }
 
+    fn start(&mut self) {
+        self.shown.clear();
+    }
+
+    fn resume(&mut self, world: &mut World, last: From<'_>) {
+        let From::Tape(bytes) = last else { return self.shown.clear() };
+        let Ok(rows) = self.rows(bytes) else { return }; // the tick that sees it says so
+        let now = world.change_tick();
+        let changed = |id: &u64| self.shown.get(id).map_or(now, |(_, changed)| *changed);
+        self.shown = rows.into_iter().map(|(id, row)| (id, (row, changed(&id)))).collect();
+    }
+
     fn release(&mut self, world: &mut World) {
         let Some(query) = &mut self.query else { return };
+        let mut rows = Vec::new();
+        let rest = encode(&self.codec, 0, &T::default()).0;
         for (_, mut value) in query.iter_mut(world) {
-            *value = T::default();
+            let mut source = Source::new(&rest[size_of::<u64>()..], &NoEntities);
+            rows.push(self.codec.decode_in_place(&mut value, &mut source));
+        }
+        if let Some(Err(error)) = rows.into_iter().find(Result::is_err) {
+            tracing::error!("input {} could not be released: {error}", self.spec.name);
         }
     }
 }

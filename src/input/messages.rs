@@ -81,13 +81,14 @@ pub(crate) struct MessageTrack<M: Message> {
     /// What the next frame has not seen yet.
     to_frame: MessageCursor<M>,
     new: Vec<M>,
+    is_hushed: bool,
 }
 
 impl<M: Message + Canonical + Clone> MessageTrack<M> {
     pub(crate) fn new() -> Self {
         let spec = TypeSpec { name: M::type_name(), schema: Arc::new(Vec::<M>::schema()) };
         let (to_tick, to_frame) = (MessageCursor::default(), MessageCursor::default());
-        Self { spec, other: Messages::default(), to_tick, to_frame, new: Vec::new() }
+        Self { spec, other: Messages::default(), to_tick, to_frame, new: Vec::new(), is_hushed: false }
     }
 }
 
@@ -145,11 +146,20 @@ impl<M: Message + Canonical + Clone> TrackSource for MessageTrack<M> {
             live.update();
             core::mem::swap(live, &mut self.other);
         }
-        if !last.is_empty() {
+        if !last.is_empty() && !self.is_hushed {
             live.write_batch(last.iter().cloned());
         }
         self.to_tick = live.get_cursor_current();
         world.resource_mut::<LastMessages<M>>().bypass_change_detection().0 = last;
+    }
+
+    fn resume(&mut self, world: &mut World, _: From<'_>) {
+        self.other.clear(); // not a new one: readers would lose what is written before they read again
+        self.to_tick = world.resource::<Messages<M>>().get_cursor_current();
+    }
+
+    fn hush(&mut self, is_hushed: bool) {
+        self.is_hushed = is_hushed;
     }
 
     fn release(&mut self, world: &mut World) {

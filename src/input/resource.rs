@@ -3,17 +3,20 @@
 use super::{From, TrackSource};
 use crate::state::codec::Codec;
 use crate::state::purity::place_of;
+use crate::state::restore::SimIndex;
 use crate::state::sim_id::WorldIds;
 use bevy_ecs::change_detection::Tick;
 use bevy_ecs::component::Mutable;
 use bevy_ecs::prelude::*;
-use bevy_replay_tape::{DecodeError, EncodeNotes, Source, TypeSpec, VecSink};
+use bevy_replay_tape::{DecodeError, EncodeNotes, NoEntities, Source, TypeSpec, VecSink};
 use core::marker::PhantomData;
 
 /// An input held in a resource.
 pub(crate) struct ResourceTrack<T, C> {
     spec: TypeSpec,
     codec: C,
+    /// The canonical bytes of a value at rest.
+    rest: Vec<u8>,
     /// What the running tick was shown, and when.
     shown: Vec<u8>,
     since: Tick,
@@ -23,11 +26,13 @@ pub(crate) struct ResourceTrack<T, C> {
     of: PhantomData<fn() -> T>,
 }
 
-impl<T: Resource, C: Codec<T>> ResourceTrack<T, C> {
+impl<T: Resource<Mutability = Mutable> + Default, C: Codec<T>> ResourceTrack<T, C> {
     pub(crate) fn new(codec: C) -> Self {
-        let spec = codec.spec();
+        let (spec, mut rest) = (codec.spec(), Vec::new());
+        codec.encode(&T::default(), &mut VecSink::new(&mut rest, &NoEntities, &mut EncodeNotes::default()));
         Self {
             spec,
+            rest,
             codec,
             shown: Vec::new(),
             since: Tick::new(0),
@@ -43,13 +48,17 @@ impl<T: Resource, C: Codec<T>> ResourceTrack<T, C> {
         notes
     }
 
-    fn decode(&self, world: &mut World, bytes: &[u8]) -> Result<T, DecodeError> {
-        let has_entities = self.spec.schema.has_entities();
-        let ids = if has_entities { WorldIds::reading(world) } else { WorldIds::writing(world) };
+    /// Puts a recorded value in the place of the live one; where it cannot be read, nothing is changed.
+    fn overwrite(&self, world: &mut World, bytes: &[u8]) -> Result<(), DecodeError> {
+        let ids = match self.spec.schema.has_entities() {
+            true => SimIndex::of(world),
+            false => SimIndex::default(),
+        };
         let mut source = Source::new(bytes, &ids);
-        let value = self.codec.decode(&mut source)?;
+        self.codec.decode(&mut source)?;
         source.finish()?;
-        Ok(value)
+        let mut live = world.resource_mut::<T>();
+        self.codec.decode_in_place(live.bypass_change_detection(), &mut Source::new(bytes, &ids))
     }
 }
 
@@ -63,24 +72,26 @@ impl<T: Resource<Mutability = Mutable> + Default, C: Codec<T>> TrackSource for R
             world.insert_resource(T::default());
         }
         let notes = self.encode(world, world.resource::<T>(), seen);
-        let recorded = match from {
+        let recorded: Option<&[u8]> = match from {
             // A NaN or a dead entity: the tick sees what a replay will see.
-            From::Live if notes != EncodeNotes::default() => Some(self.decode(world, seen)?),
+            From::Live if notes != EncodeNotes::default() => Some(&*seen),
             From::Live => None,
-            From::Nothing => Some(T::default()),
+            From::Nothing => Some(&self.rest),
             From::Tape(recorded) if recorded == seen => None,
-            From::Tape(recorded) => Some(self.decode(world, recorded)?),
+            From::Tape(recorded) => Some(recorded),
         };
-        if let Some(recorded) = &recorded {
-            seen.clear();
-            self.encode(world, recorded, seen);
-        }
         // Live and replayed, at any frame rate: the input has changed for the tick exactly if its value has.
-        let mut live = world.resource_mut::<T>();
-        self.frame_changed = Some(live.last_changed());
+        let frame_changed = world.resource_mut::<T>().last_changed();
+        let is_overwritten = recorded.is_some();
         if let Some(recorded) = recorded {
-            *live.bypass_change_detection() = recorded;
+            self.overwrite(world, recorded)?;
         }
+        if is_overwritten {
+            seen.clear();
+            self.encode(world, world.resource::<T>(), seen);
+        }
+        self.frame_changed = Some(frame_changed);
+        let mut live = world.resource_mut::<T>();
         match self.changed {
             Some(changed) if self.shown == *seen => live.set_last_changed(changed),
             _ => {
@@ -115,9 +126,26 @@ impl<T: Resource<Mutability = Mutable> + Default, C: Codec<T>> TrackSource for R
         }
     }
 
+    fn start(&mut self) {
+        self.changed = None;
+    }
+
+    fn resume(&mut self, world: &mut World, last: From<'_>) {
+        let mut shown = Vec::new();
+        match last {
+            From::Tape(bytes) => shown.extend_from_slice(bytes),
+            From::Nothing | From::Live => shown.extend_from_slice(&self.rest),
+        }
+        self.shown = shown;
+        self.changed.get_or_insert(world.change_tick());
+    }
+
     fn release(&mut self, world: &mut World) {
-        if let Some(mut value) = world.get_resource_mut::<T>() {
-            *value = T::default();
+        if world.contains_resource::<T>() {
+            if let Err(error) = self.overwrite(world, &self.rest) {
+                tracing::error!("input {} could not be released: {error}", self.spec.name);
+            }
+            world.resource_mut::<T>().set_changed();
         }
     }
 }

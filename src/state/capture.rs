@@ -2,6 +2,7 @@
 
 use super::StateError;
 use super::registry::Registry;
+use super::restore::RowOrder;
 use super::roster::Roster;
 use super::sim_id::SimIds;
 use bevy_ecs::change_detection::Tick;
@@ -97,6 +98,11 @@ impl Capturer {
         }
         self.image.digest_known(&mut self.digest, &mut self.known);
         Ok(())
+    }
+
+    /// In which order the rows of the latest image stand in their tables.
+    pub(crate) fn row_order(&self) -> RowOrder {
+        self.roster.order()
     }
 
     /// Says once per type which entity holds a NaN, or a reference to something that is not simulated.

@@ -16,6 +16,11 @@ pub(crate) trait Codec<T>: Send + Sync + 'static {
     fn encode<S: Sink>(&self, value: &T, out: &mut S);
     /// Reads a value.
     fn decode(&self, input: &mut Source<'_>) -> Result<T, DecodeError>;
+    /// Overwrites a value, but for what has no place in canonical bytes.
+    fn decode_in_place(&self, value: &mut T, input: &mut Source<'_>) -> Result<(), DecodeError> {
+        *value = self.decode(input)?;
+        Ok(())
+    }
     /// Whether a value of input has parts that exactly one tick sees.
     fn has_once(&self) -> bool {
         false
@@ -54,6 +59,9 @@ impl<T: Canonical> Codec<T> for Own<T> {
     }
     fn decode(&self, input: &mut Source<'_>) -> Result<T, DecodeError> {
         T::decode(input)
+    }
+    fn decode_in_place(&self, value: &mut T, input: &mut Source<'_>) -> Result<(), DecodeError> {
+        value.decode_in_place(input)
     }
 }
 

@@ -45,13 +45,14 @@ impl fmt::Display for Coverage {
     }
 }
 
-fn carried_messages(world: &World) -> Vec<String> {
+/// Recorded messages that wait in readers' cursors between ticks.
+pub(crate) fn carried_messages(world: &World) -> Vec<String> {
     let (Some(reads), Some(order)) =
         (world.get_resource::<TickReads>(), world.get_resource::<FixedMainScheduleOrder>())
     else {
         return Vec::new();
     };
-    reads.carried(order.labels.iter().map(|label| format!("{label:?}"))).into_iter().collect()
+    reads.carried(&order.labels).into_iter().collect()
 }
 
 /// Returns what the registered types leave open, as of now and of the images captured so far.
@@ -72,7 +73,11 @@ pub fn coverage(world: &mut World) -> Coverage {
         }
         let counted = |wanted: usize| {
             let lanes = runtime.capturer.image.lanes.iter().zip(runtime.rows_max());
-            lanes.filter(|(_, count)| *count == wanted).map(|(lane, _)| lane.name.to_string()).collect()
+            // `Disabled` is there in each game.
+            lanes
+                .filter(|(lane, count)| *count == wanted && &*lane.name != "Disabled")
+                .map(|(lane, _)| lane.name.to_string())
+                .collect()
         };
         Coverage {
             unregistered: unregistered.into_iter().collect(),
@@ -80,5 +85,40 @@ pub fn coverage(world: &mut World) -> Coverage {
             order_untested: counted(1),
             carried_messages: carried_messages(world),
         }
+    })
+}
+
+/// What may be behind a state that cannot be put back: what nobody registered, in words for the end of a sentence.
+pub(crate) fn suspects(world: &mut World) -> String {
+    let found = coverage(world);
+    let mut suspects = Vec::new();
+    if !found.unregistered.is_empty() {
+        suspects.push(format!("components that nobody registered: {}", found.unregistered.join(", ")));
+    }
+    let resources = unregistered_resources(world);
+    if !resources.is_empty() {
+        suspects.push(format!("resources that nobody registered: {}", resources.join(", ")));
+    }
+    if !found.carried_messages.is_empty() {
+        suspects.push(format!("messages in readers' cursors: {}", found.carried_messages.join(", ")));
+    }
+    suspects.push("`Local`s of systems, and the order in which queries visit tables".into());
+    format!("; suspects: {}", suspects.join("; "))
+}
+
+/// Resources of the game of which nobody has said what they are.
+fn unregistered_resources(world: &mut World) -> Vec<String> {
+    runtime::with(world, |world, runtime| {
+        let spoken_for = |id: TypeId| runtime.registry.has_role(id);
+        // Engine and plugins keep their own house; names are known with the feature `diagnostics` only.
+        let is_of_game = |name: &str| !["bevy_", "core::", "alloc::", "std::"].iter().any(|of| name.starts_with(of));
+        let mut names = BTreeSet::new();
+        for info in world.resource_entities().iter().filter_map(|(id, _)| world.components().get_info(id)) {
+            let name = info.name().to_string();
+            if is_of_game(&name) && info.type_id().is_none_or(|id| !spoken_for(id)) {
+                names.insert(name);
+            }
+        }
+        names.into_iter().collect()
     })
 }

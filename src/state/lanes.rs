@@ -4,13 +4,17 @@ use super::StateError;
 use super::codec::Codec;
 use super::purity::place_of;
 use super::registry::unfiltered;
+use super::restore::{SimIndex, WriteBack};
 use super::roster::{Places, Roster};
 use super::sim_id::{SimId, WorldIds};
 use bevy_ecs::change_detection::Tick;
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::QueryState;
 use bevy_ecs::resource::IsResource;
-use bevy_replay_tape::{BlockDigests, EncodeNotes, Ids, Lane, ResourceState, SlotSink, TypeSpec, VecSink};
+use bevy_replay_tape::{
+    BlockDigests, DecodeError, EncodeNotes, Ids, Lane, ResourceState, SlotSink, Source, TypeSpec, VecSink,
+};
+use core::any::TypeId;
 use core::marker::PhantomData;
 use std::sync::Arc;
 
@@ -18,6 +22,8 @@ use std::sync::Arc;
 pub(crate) trait LaneSource: Send + Sync {
     /// Name and encoding.
     fn spec(&self) -> &TypeSpec;
+    /// The component.
+    fn of(&self) -> TypeId;
     /// Prepares to read a world.
     fn attach(&mut self, world: &mut World);
     /// Writes all rows; the roster is that of this moment.
@@ -40,6 +46,8 @@ pub(crate) trait LaneSource: Send + Sync {
         since: Tick,
         notes: &mut EncodeNotes,
     ) -> bool;
+    /// Writes rows back that are not as wanted; `now` is what the world holds.
+    fn restore(&self, world: &mut World, index: &SimIndex, wanted: &Lane, now: &Lane) -> Result<(), DecodeError>;
     /// Returns where an entity's value was written last, where Bevy knows it.
     fn writer(&self, world: &World, entity: Entity) -> Option<String>;
     /// Returns an entity whose value was written after a change tick, and where.
@@ -94,9 +102,16 @@ impl<T: Component, C: Codec<T>> ComponentLane<T, C> {
     }
 }
 
-impl<T: Component, C: Codec<T>> LaneSource for ComponentLane<T, C> {
+impl<T: Component, C: Codec<T>> LaneSource for ComponentLane<T, C>
+where
+    T::Mutability: WriteBack<T>,
+{
     fn spec(&self) -> &TypeSpec {
         &self.spec
+    }
+
+    fn of(&self) -> TypeId {
+        TypeId::of::<T>()
     }
 
     fn attach(&mut self, world: &mut World) {
@@ -179,6 +194,29 @@ impl<T: Component, C: Codec<T>> LaneSource for ComponentLane<T, C> {
         rows == lane.ids.len()
     }
 
+    fn restore(&self, world: &mut World, index: &SimIndex, wanted: &Lane, now: &Lane) -> Result<(), DecodeError> {
+        let is_gone = |id: &&u64| wanted.ids.row(**id).is_none();
+        for entity in now.ids.iter().filter(is_gone).filter_map(|id| index.get(*id)) {
+            world.entity_mut(entity).remove::<T>();
+        }
+        for (row, id) in wanted.ids.iter().enumerate() {
+            let bytes = wanted.rows.row(row);
+            let Some(entity) = index.get(*id) else { continue };
+            // A reference may point at an entity that was spawned anew.
+            if now.get(*id) != Some(bytes) || self.spec.schema.has_entities() {
+                let mut entity = world.entity_mut(entity);
+                let read = |value: &mut T| {
+                    let mut source = Source::new(bytes, index);
+                    self.codec.decode_in_place(value, &mut source)?;
+                    source.finish()
+                };
+                let new = || self.codec.decode(&mut Source::new(bytes, index));
+                T::Mutability::component(&mut entity, read, new)?;
+            }
+        }
+        Ok(())
+    }
+
     fn writer(&self, world: &World, entity: Entity) -> Option<String> {
         place_of(world.get_entity(entity).ok()?.get_changed_by::<T>()?.into_option())
     }
@@ -224,8 +262,12 @@ fn encode_column<T, C: Codec<T>>(
 pub(crate) trait ResourceSource: Send + Sync {
     /// Name and encoding.
     fn spec(&self) -> &TypeSpec;
+    /// The resource.
+    fn of(&self) -> TypeId;
     /// Writes the value, or that there is none.
     fn capture(&self, world: &World, state: &mut ResourceState, notes: &mut EncodeNotes);
+    /// Writes the value back, or takes it away.
+    fn restore(&self, world: &mut World, index: &SimIndex, wanted: &ResourceState) -> Result<(), DecodeError>;
     /// Returns where it was written last, where Bevy knows it, if that was after a change tick.
     fn written_since(&self, world: &World, since: Tick) -> Option<Option<String>>;
 }
@@ -243,9 +285,16 @@ impl<T: Resource, C: Codec<T>> ResourceRow<T, C> {
     }
 }
 
-impl<T: Resource, C: Codec<T>> ResourceSource for ResourceRow<T, C> {
+impl<T: Resource, C: Codec<T>> ResourceSource for ResourceRow<T, C>
+where
+    T::Mutability: WriteBack<T>,
+{
     fn spec(&self) -> &TypeSpec {
         &self.spec
+    }
+
+    fn of(&self) -> TypeId {
+        TypeId::of::<T>()
     }
 
     fn capture(&self, world: &World, state: &mut ResourceState, notes: &mut EncodeNotes) {
@@ -255,6 +304,19 @@ impl<T: Resource, C: Codec<T>> ResourceSource for ResourceRow<T, C> {
         if let Some(value) = value {
             self.codec.encode(value, &mut VecSink::new(&mut state.bytes, &WorldIds::writing(world), notes));
         }
+    }
+
+    fn restore(&self, world: &mut World, index: &SimIndex, wanted: &ResourceState) -> Result<(), DecodeError> {
+        if !wanted.present {
+            world.remove_resource::<T>();
+            return Ok(());
+        }
+        let read = |value: &mut T| {
+            let mut source = Source::new(&wanted.bytes, index);
+            self.codec.decode_in_place(value, &mut source)?;
+            source.finish()
+        };
+        T::Mutability::resource(world, read, || self.codec.decode(&mut Source::new(&wanted.bytes, index)))
     }
 
     fn written_since(&self, world: &World, since: Tick) -> Option<Option<String>> {

@@ -9,7 +9,9 @@ use bevy_reflect::set::DynamicSet;
 use bevy_reflect::structs::DynamicStruct;
 use bevy_reflect::tuple::DynamicTuple;
 use bevy_reflect::tuple_struct::DynamicTupleStruct;
-use bevy_reflect::{FromReflect, PartialReflect, ReflectRef, TypeInfo, TypePath, Typed, array::DynamicArray};
+use bevy_reflect::{
+    FromReflect, PartialReflect, ReflectMut, ReflectRef, TypeInfo, TypePath, Typed, array::DynamicArray,
+};
 use bevy_replay_tape::{
     Canonical, DecodeError, Field, Schema, SchemaBuilder, Shape, ShapeId, Sink, Source, Variant, VecSink,
 };
@@ -73,6 +75,9 @@ impl<T: FromReflect + Typed + TypePath> Codec<T> for Reflected<T> {
         T::from_reflect(&*value)
             .ok_or_else(|| DecodeError::invalid(T::short_type_path(), "a value that `FromReflect` refuses"))
     }
+    fn decode_in_place(&self, value: &mut T, input: &mut Source<'_>) -> Result<(), DecodeError> {
+        self.apply(Schema::ROOT, value, input)
+    }
 }
 
 macro_rules! leaves {
@@ -80,6 +85,10 @@ macro_rules! leaves {
         /// The shape of a type without parts.
         fn leaf_shape(id: TypeId, types: &mut SchemaBuilder) -> Option<ShapeId> {
             $(if id == TypeId::of::<$t>() { return Some(<$t>::shape(types)); })*
+            None
+        }
+        fn leaf_info(id: TypeId) -> Option<&'static TypeInfo> {
+            $(if id == TypeId::of::<$t>() { return Some(<$t>::type_info()); })*
             None
         }
         fn put_leaf<S: Sink>(value: &dyn PartialReflect, out: &mut S) {
@@ -121,8 +130,9 @@ impl Walk {
                 Shape::Array { item: self.field("[]", info.item_info(), types).shape, len: info.capacity() as u64 }
             }
             TypeInfo::List(info) => Shape::List { item: self.field("[]", info.item_info(), types).shape },
-            TypeInfo::Set(info) => match leaf_shape(info.value_ty().id(), types) {
-                Some(item) => Shape::Set { item },
+            // Reflection says nothing of the items but their id.
+            TypeInfo::Set(info) => match leaf_info(info.value_ty().id()) {
+                Some(item) => Shape::Set { item: self.shape(item, types) },
                 None => self.refuse(info.value_ty().short_path()),
             },
             TypeInfo::Map(info) => {
@@ -232,7 +242,7 @@ impl<T> Reflected<T> {
     }
 
     fn take(&self, id: ShapeId, input: &mut Source<'_>) -> Result<Box<dyn PartialReflect>, DecodeError> {
-        let info = self.infos[&id];
+        let info = *self.infos.get(&id).ok_or_else(|| DecodeError::invalid("a registered type", "another"))?;
         let shape = self.schema.shape(id);
         if matches!(info, TypeInfo::Opaque(_)) {
             return take_leaf(info.type_id(), input);
@@ -321,6 +331,33 @@ impl<T> Reflected<T> {
             };
             Ok(value)
         })
+    }
+
+    /// Overwrites a value; ignored fields of structs are kept.
+    fn apply(&self, id: ShapeId, value: &mut dyn PartialReflect, input: &mut Source<'_>) -> Result<(), DecodeError> {
+        if let Shape::Struct { fields, .. } = self.schema.shape(id) {
+            return input.deeper(|input| {
+                for (index, field) in fields.iter().enumerate() {
+                    let part = match value.reflect_mut() {
+                        ReflectMut::Struct(value) => value.field_mut(&field.name),
+                        ReflectMut::TupleStruct(value) => value.field_mut(index),
+                        _ => None,
+                    };
+                    let missing = || DecodeError::invalid(&field.name, "no such field");
+                    self.apply(field.shape, part.ok_or_else(missing)?, input)?;
+                }
+                Ok(())
+            });
+        }
+        let read = self.take(id, input)?;
+        match value.reflect_mut() {
+            // What is applied to a list leaves items behind.
+            ReflectMut::List(list) => drop(list.drain()),
+            ReflectMut::Map(map) => drop(map.drain()),
+            ReflectMut::Set(set) => drop(set.drain()),
+            _ => {}
+        }
+        value.try_apply(&*read).map_err(|error| DecodeError::invalid(value.reflect_type_path(), error))
     }
 
     /// Reads how many items follow; a damaged count never allocates.

@@ -4,9 +4,11 @@ use super::capture::SIM_IDS;
 use super::codec::Own;
 use super::hierarchy::HierarchyLane;
 use super::lanes::{ComponentLane, LaneSource, ResourceRow, ResourceSource};
+use super::restore::WriteBack;
 use super::sim_id;
 use crate::input::TrackSource;
-use bevy_ecs::entity_disabling::DefaultQueryFilters;
+use bevy_ecs::component::Mutable;
+use bevy_ecs::entity_disabling::{DefaultQueryFilters, Disabled};
 use bevy_ecs::hierarchy::{ChildOf, Children};
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::{QueryData, QueryFilter, QueryState};
@@ -38,8 +40,8 @@ pub(crate) struct Registry {
     known: BTreeMap<TypeId, &'static Location<'static>>,
     inputs: BTreeMap<TypeId, &'static Location<'static>>,
     pub(crate) derived: Vec<Derived>,
-    /// Types that are written between ticks on purpose, by name.
-    pub(crate) unguarded: BTreeSet<String>,
+    /// Types that are written between ticks on purpose.
+    pub(crate) unguarded: BTreeSet<TypeId>,
     /// Which schedules run inside the tick, besides the known ones.
     pub(crate) tick_schedules: Vec<fn(&dyn ScheduleLabel) -> bool>,
     frozen: bool,
@@ -78,19 +80,26 @@ pub struct Registrar<'a> {
     pub(crate) caller: &'static Location<'static>,
 }
 
-impl<T: Component + Canonical + Declared> AuthoritativeTypes for T {
+impl<T: Component + Canonical + Declared> AuthoritativeTypes for T
+where
+    T::Mutability: WriteBack<T>,
+{
     fn register(registrar: &mut Registrar<'_>) {
         let Registrar { world, registry, caller } = registrar;
         registry.admit::<T>("register_authoritative", caller);
-        assert!(
-            !is_resource::<T>(world),
-            "register_authoritative::<{name}>() at {caller}: the type is a resource (call \
-             register_authoritative_resource::<{name}>())",
-            name = type_name::<T>(),
-        );
+        refuse_resource::<T>(world, "register_authoritative", "register_authoritative_resource", caller);
         sim_id::require::<T>(world);
         registry.lanes.push(Box::new(ComponentLane::<T, _>::new(Own::new())));
     }
+}
+
+/// Panics if a type that is registered as a component is a resource.
+pub(crate) fn refuse_resource<T: Component>(world: &mut World, call: &str, right: &str, caller: &Location<'_>) {
+    assert!(
+        !is_resource::<T>(world),
+        "{call}::<{name}>() at {caller}: the type is a resource (call {right}::<{name}>())",
+        name = type_name::<T>(),
+    );
 }
 
 /// Resources are components, too, on an entity of their own.
@@ -149,7 +158,10 @@ impl Registry {
         }
     }
 
-    pub(crate) fn add_resource<T: Resource + Canonical>(&mut self, caller: &'static Location<'static>) {
+    pub(crate) fn add_resource<T: Resource + Canonical>(&mut self, caller: &'static Location<'static>)
+    where
+        T::Mutability: WriteBack<T>,
+    {
         self.admit::<T>("register_authoritative_resource", caller);
         self.resources.push(Box::new(ResourceRow::<T, _>::new(Own::new())));
     }
@@ -159,6 +171,13 @@ impl Registry {
         self.admit::<Children>("register_hierarchy", caller);
         self.admit::<ChildOf>("register_hierarchy", caller);
         self.lanes.push(Box::new(HierarchyLane::new()));
+    }
+
+    /// Whether the type with this name is written between ticks on purpose.
+    pub(crate) fn is_unguarded(&self, name: &str) -> bool {
+        let lane = self.lanes.iter().find(|lane| lane.spec().name == name).map(|lane| lane.of());
+        let of = lane.or_else(|| self.resources.iter().find(|row| row.spec().name == name).map(|row| row.of()));
+        of.is_some_and(|of| self.unguarded.contains(&of))
     }
 
     /// Says that a type needs no place in the image.
@@ -184,7 +203,7 @@ impl Registry {
     }
 
     /// Adds a resource of this crate that is authoritative because the game uses what it holds.
-    pub(crate) fn add_own_resource<T: Resource + Canonical>(&mut self) {
+    pub(crate) fn add_own_resource<T: Resource<Mutability = Mutable> + Canonical>(&mut self) {
         self.resources.push(Box::new(ResourceRow::<T, _>::new(Own::new())));
     }
 
@@ -194,6 +213,10 @@ impl Registry {
             return;
         }
         self.frozen = true;
+        // A disabled entity takes no part in most queries: that is state in each game.
+        if self.known.insert(TypeId::of::<Disabled>(), Location::caller()).is_none() {
+            self.lanes.push(Box::new(ComponentLane::<Disabled, _>::new(Own::new())));
+        }
         self.lanes.sort_by(|a, b| a.spec().name.cmp(&b.spec().name));
         self.resources.sort_by(|a, b| a.spec().name.cmp(&b.spec().name));
         self.tracks.sort_by(|a, b| a.spec().name.cmp(&b.spec().name));

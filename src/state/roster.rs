@@ -2,6 +2,7 @@
 
 use super::StateError;
 use super::registry::unfiltered;
+use super::restore::RowOrder;
 use super::sim_id::SimId;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::*;
@@ -89,6 +90,11 @@ impl Roster {
             self.selections.push(all);
         }
         Ok(self.selections[0].ids.clone())
+    }
+
+    /// Returns in which order rows stand, table by table, where it is not that of their ids.
+    pub(crate) fn order(&self) -> RowOrder {
+        RowOrder(self.tables.iter().filter(|table| !table.ids.is_sorted()).map(|table| table.ids.clone()).collect())
     }
 
     /// Returns the table whose id column this is.

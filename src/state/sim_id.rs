@@ -9,7 +9,7 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::world::DeferredWorld;
 use bevy_replay_tape::EntityIds;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// The stable identity of a simulated entity: what an `Entity` is not from one run to the next.
@@ -24,35 +24,70 @@ pub struct SimId(pub u64);
 
 /// Hands out sim ids. Shared with the constructors of required components, which see no world.
 #[derive(Resource, Debug, Clone, Default)]
-pub(crate) struct SimIds(Arc<AtomicU64>, Arc<Mutex<Vec<(u64, Entity)>>>);
+pub(crate) struct SimIds(Arc<Counter>);
+
+#[derive(Debug, Default)]
+struct Counter {
+    next: AtomicU64,
+    /// Whether a state is being restored.
+    restoring: AtomicBool,
+    /// Ids that were removed, and who had them.
+    taken: Mutex<Vec<(u64, Entity)>>,
+}
+
+/// In ids that are given while a state is restored: whoever gets one is not part of that state.
+const TRANSIENT: u64 = 1 << 63;
+
+/// While this lives, new ids are transient.
+pub(crate) struct Restoring(SimIds);
+
+impl Drop for Restoring {
+    fn drop(&mut self) {
+        self.0.0.restoring.store(false, Ordering::Relaxed);
+    }
+}
 
 impl SimIds {
     fn draw(&self) -> SimId {
-        SimId(self.0.fetch_add(1, Ordering::Relaxed))
+        match self.0.restoring.load(Ordering::Relaxed) {
+            false => SimId(self.0.next.fetch_add(1, Ordering::Relaxed)),
+            true => SimId(self.0.next.fetch_add(1, Ordering::Relaxed) | TRANSIENT),
+        }
+    }
+
+    pub(crate) fn restoring(&self) -> Restoring {
+        self.0.restoring.store(true, Ordering::Relaxed);
+        Restoring(self.clone())
+    }
+
+    pub(crate) fn set_next(&self, next: u64) {
+        self.0.next.store(next, Ordering::Relaxed);
     }
 
     /// Ids that were removed since the last call, and who had them.
     pub(crate) fn taken(&self) -> Vec<(u64, Entity)> {
-        self.1.lock().map(|mut taken| core::mem::take(&mut *taken)).unwrap_or_default()
+        self.0.taken.lock().map(|mut taken| core::mem::take(&mut *taken)).unwrap_or_default()
     }
 
     /// The id the next simulated entity gets.
     pub(crate) fn next(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.0.next.load(Ordering::Relaxed)
     }
 }
 
 /// Keeps later ids above one that was inserted by hand.
 fn keep_ahead(world: DeferredWorld, context: HookContext) {
     if let (Some(ids), Some(id)) = (world.get_resource::<SimIds>(), world.get::<SimId>(context.entity)) {
-        ids.0.fetch_max(id.0.saturating_add(1), Ordering::Relaxed);
+        if id.0 & TRANSIENT == 0 || !ids.0.restoring.load(Ordering::Relaxed) {
+            ids.0.next.fetch_max(id.0.saturating_add(1), Ordering::Relaxed);
+        }
     }
 }
 
 /// Remembers who lost an id: despawned entities may, others must not.
 fn note_taken(world: DeferredWorld, context: HookContext) {
     if let (Some(ids), Some(id)) = (world.get_resource::<SimIds>(), world.get::<SimId>(context.entity))
-        && let Ok(mut taken) = ids.1.lock()
+        && let Ok(mut taken) = ids.0.taken.lock()
     {
         taken.push((id.0, context.entity));
     }

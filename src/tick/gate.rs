@@ -25,8 +25,16 @@ pub(crate) fn has_condition(world: &World) -> bool {
     world.get_resource::<StartGate>().is_some_and(|gate| gate.condition.is_some())
 }
 
-/// Whether the tick that begins counts. Once open, the gate stays open.
-pub(crate) fn open(world: &mut World) -> bool {
+/// How the gate stands when a tick begins.
+pub(crate) enum Gate {
+    Closed,
+    /// This tick is the first that counts.
+    Opens,
+    Open,
+}
+
+/// Asks whether the tick that begins counts. Once open, the gate stays open.
+pub(crate) fn open(world: &mut World) -> Gate {
     let StartGate { condition, is_open } = *world.resource::<StartGate>();
     let holds = |world: &mut World, condition| match world.run_system(condition) {
         Ok(holds) => holds,
@@ -35,11 +43,14 @@ pub(crate) fn open(world: &mut World) -> bool {
             false
         }
     };
-    let opens = !is_open && condition.is_some_and(|condition| holds(world, condition));
-    if opens {
-        world.resource_mut::<StartGate>().is_open = true;
+    if is_open {
+        return Gate::Open;
     }
-    is_open || opens
+    if !condition.is_some_and(|condition| holds(world, condition)) {
+        return Gate::Closed;
+    }
+    world.resource_mut::<StartGate>().is_open = true;
+    Gate::Opens
 }
 
 /// Whether ticks count already.

@@ -39,8 +39,15 @@ pub enum TickOrder {
 pub struct AmbiguousPairs {
     /// The pairs, schedule by schedule.
     pub pairs: Vec<AmbiguousPair>,
-    /// The schedules that were looked at.
-    pub(crate) schedules: BTreeSet<String>,
+    /// The same, by the schedules that were looked at.
+    pub(crate) by_schedule: Vec<(InternedScheduleLabel, Vec<AmbiguousPair>)>,
+}
+
+impl AmbiguousPairs {
+    /// Whether a schedule was looked at.
+    pub(crate) fn has_seen(&self, label: &impl ScheduleLabel) -> bool {
+        self.by_schedule.iter().any(|(seen, _)| *seen == label.intern())
+    }
 }
 
 /// Two systems whose order the game leaves open.
@@ -54,21 +61,49 @@ pub struct AmbiguousPair {
     pub second: String,
 }
 
+/// Where a schedule runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Inside ticks only.
+    Tick,
+    /// Elsewhere, too, or before them: its systems may read the frame's clocks.
+    Elsewhere,
+    /// As `Elsewhere`, and its systems are Bevy's.
+    Engine,
+}
+
 /// Makes a schedule that runs inside the tick follow the app's [`TickOrder`].
-pub(crate) fn install_on(world: &mut World, label: InternedScheduleLabel, order: TickOrder) {
+pub(crate) fn install_on(world: &mut World, label: InternedScheduleLabel, order: TickOrder, place: Place) {
     world.init_resource::<AmbiguousPairs>();
     let mut schedules = world.get_resource_or_init::<Schedules>();
     let schedule = schedules.entry(label);
-    schedule.add_build_pass(FixedOrder { schedule: format!("{label:?}"), order });
+    schedule.add_build_pass(FixedOrder { label, order, place });
     // A pass alone does not have a schedule built anew that was built before.
     schedule.configure_sets(BuiltAnew);
 }
 
-/// The labels of schedules for which one of the predicates holds.
-pub(crate) fn labels(world: &World, wanted: &[fn(&dyn ScheduleLabel) -> bool]) -> Vec<InternedScheduleLabel> {
-    let schedules = world.get_resource::<Schedules>();
+/// The schedules that run when states change, if a registered state can change in a tick.
+pub(crate) fn state_schedules(
+    world: &World,
+    registered: &[fn(&dyn ScheduleLabel) -> bool],
+) -> Vec<(InternedScheduleLabel, Place)> {
+    let schedules = world.get_resource::<Schedules>().filter(|_| !registered.is_empty());
     let all = schedules.into_iter().flat_map(Schedules::iter);
-    all.filter(|(label, _)| wanted.iter().any(|wanted| wanted(*label))).map(|(_, schedule)| schedule.label()).collect()
+    let places = all.filter_map(|(label, schedule)| {
+        let text = format!("{label:?}");
+        let place = if registered.iter().any(|is| is(label)) {
+            Place::Tick
+        } else if text == "StateTransition" {
+            Place::Engine
+        } else if ["OnEnter(", "OnExit(", "OnTransition {"].iter().any(|kind| text.starts_with(kind)) {
+            // Of a computed state, or of one that is not registered: nothing but the text tells.
+            Place::Elsewhere
+        } else {
+            return None;
+        };
+        Some((schedule.label(), place))
+    });
+    places.collect()
 }
 
 /// No system is in it.
@@ -78,11 +113,11 @@ struct BuiltAnew;
 pub(crate) fn install(app: &mut App, order: TickOrder) {
     // Startup is here for the first sim ids, which follow the order in which commands are applied,
     // `FixedMain` for systems that were put straight into it; its border was fixed by an earlier pass.
+    for label in [PreStartup.intern(), Startup.intern(), PostStartup.intern()] {
+        install_on(app.world_mut(), label, order, Place::Elsewhere);
+    }
     let labels = [
         FixedMain.intern(),
-        PreStartup.intern(),
-        Startup.intern(),
-        PostStartup.intern(),
         FixedFirst.intern(),
         FixedPreUpdate.intern(),
         FixedUpdate.intern(),
@@ -90,15 +125,16 @@ pub(crate) fn install(app: &mut App, order: TickOrder) {
         FixedLast.intern(),
     ];
     for label in labels {
-        install_on(app.world_mut(), label, order);
+        install_on(app.world_mut(), label, order, Place::Tick);
     }
 }
 
 /// Looks at the systems of a schedule, and adds an edge between each two conflicting ones.
 #[derive(Debug)]
 struct FixedOrder {
-    schedule: String,
+    label: InternedScheduleLabel,
     order: TickOrder,
+    place: Place,
 }
 
 /// What is asked of each system again and again.
@@ -127,12 +163,18 @@ impl<'a> Conflicts<'a> {
         Self { graph, sets: sets.collect() }
     }
 
+    /// The accesses of the run conditions of a system, and of the sets it is in.
+    fn conditions(&self, key: SystemKey) -> impl Iterator<Item = &'a SystemAccess> {
+        let graph = self.graph;
+        let own = graph.systems.get_conditions(key).into_iter().flatten();
+        let sets = self.sets.get(&key).cloned().unwrap_or_default();
+        let inherited = sets.into_iter().filter_map(|set| graph.system_sets.get_conditions(set)).flatten();
+        own.chain(inherited).map(|condition| &condition.access)
+    }
+
     /// Whether a run condition of the system, or of a set it is in, conflicts with an access.
     fn gated_by(&self, key: SystemKey, access: &SystemAccess) -> bool {
-        let own = self.graph.systems.get_conditions(key).into_iter().flatten();
-        let sets = self.sets.get(&key).into_iter().flatten();
-        let inherited = sets.filter_map(|set| self.graph.system_sets.get_conditions(*set)).flatten();
-        own.chain(inherited).any(|condition| !condition.access.is_compatible(access))
+        self.conditions(key).any(|condition| !condition.is_compatible(access))
     }
 
     fn between(&self, a: SystemKey, b: SystemKey) -> bool {
@@ -178,7 +220,7 @@ impl ScheduleBuildPass for FixedOrder {
                 let name = |key: SystemKey| {
                     graph.systems.get(key).map(|node| node.system().name().to_string()).unwrap_or_default()
                 };
-                pairs.push(AmbiguousPair { schedule: self.schedule.clone(), first: name(a), second: name(b) });
+                pairs.push(AmbiguousPair { schedule: format!("{:?}", self.label), first: name(a), second: name(b) });
             }
         }
         pairs.sort();
@@ -189,7 +231,9 @@ impl ScheduleBuildPass for FixedOrder {
             systems.sort_by_key(|key| rank[key]);
         }
         let order = registration_order(dependencies.graph(), &systems);
-        reads::note(world, graph, &self.schedule, &order);
+        if self.place == Place::Tick {
+            reads::note(world, graph, self.label, &order, |key| conflicts.conditions(key).collect());
+        }
         if self.order != TickOrder::AsScheduled {
             for (i, &before) in order.iter().enumerate() {
                 for &after in &order[i + 1..] {
@@ -199,10 +243,14 @@ impl ScheduleBuildPass for FixedOrder {
                 }
             }
         }
+        if self.place == Place::Engine {
+            return Ok(()); // nobody could order its systems
+        }
         let mut report = world.get_resource_or_init::<AmbiguousPairs>();
-        report.pairs.retain(|pair| pair.schedule != self.schedule);
-        report.pairs.extend(pairs);
-        report.schedules.insert(self.schedule.clone());
+        report.by_schedule.retain(|(label, _)| *label != self.label);
+        report.by_schedule.push((self.label, pairs));
+        let all: Vec<AmbiguousPair> = report.by_schedule.iter().flat_map(|(_, pairs)| pairs).cloned().collect();
+        report.pairs = all;
         Ok(())
     }
 }

@@ -38,6 +38,22 @@ fn pause(mut clock: ResMut<Time<Virtual>>) {
 }
 
 #[test]
+fn start_up_systems_may_read_a_clock_of_the_frame_and_run_conditions_may_not() {
+    let starting = |app: &mut App| {
+        game(Guard::Ticks)(app);
+        app.add_systems(Startup, frame_clock).add_systems(Update, frame_clock);
+    };
+    assert_eq!(told(starting, 3), []);
+    let gated = |app: &mut App| {
+        game(Guard::Ticks)(app);
+        let is_late = |clock: Res<Time<Real>>| clock.elapsed().as_secs() > 60;
+        app.add_systems(FixedUpdate, (|| {}).run_if(is_late));
+    };
+    let found = told(gated, 3);
+    assert!(matches!(&found[..], [Finding::FrameClockRead { clock: "Time<Real>", .. }]), "{found:?}");
+}
+
+#[test]
 fn delayed_command_of_a_tick_is_reported_and_one_of_the_frame_is_not() {
     let delaying = |app: &mut App| {
         game(Guard::Ticks)(app);

@@ -126,7 +126,12 @@ impl Rng {
 ///
 /// It is written as games should be: where the order of entities matters they are sorted by sim id.
 pub(crate) fn arena(app: &mut App) {
-    app.add_plugins(ReplayPlugin::new("arena").rules(1).seed(7)).add_plugins(arena_systems);
+    arena_with(app, ReplayPlugin::new("arena").rules(1).seed(7));
+}
+
+/// [`arena`], with other settings.
+pub(crate) fn arena_with(app: &mut App, plugin: ReplayPlugin) {
+    app.add_plugins(plugin).add_plugins(arena_systems);
     app.record_input::<Steer>()
         .register_authoritative::<(Position, Velocity, Health, Hero, Burning, Stunned, Bag, Aim, Bullet)>()
         .register_authoritative_resource::<Score>()

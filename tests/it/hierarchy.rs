@@ -4,7 +4,7 @@ use crate::game::{Outcome, assert_same_roots, headless};
 use bevy_app::prelude::*;
 use bevy_ecs::name::Name;
 use bevy_ecs::prelude::*;
-use bevy_replay::{coverage, prelude::*};
+use bevy_replay::{Finding, Guard, ReplayError, coverage, prelude::*};
 
 #[derive(Component, Canonical)]
 struct Part(u8);
@@ -15,7 +15,11 @@ struct Sprite;
 
 /// Two ships with guns; a gun changes hands at tick 3.
 fn game(app: &mut App) {
-    app.add_plugins(ReplayPlugin::new("hierarchy")).register_authoritative::<Part>().register_hierarchy();
+    guarded(app, Guard::Full);
+}
+
+fn guarded(app: &mut App, guard: Guard) {
+    app.add_plugins(ReplayPlugin::new("hierarchy").guard(guard)).register_authoritative::<Part>().register_hierarchy();
     app.add_systems(Startup, |mut commands: Commands| {
         commands.spawn(Part(0)).with_children(|ship| {
             ship.spawn(Part(1));
@@ -98,6 +102,35 @@ fn child_sprites_change_no_digest() -> Outcome {
     assert_same_roots(&recorded.tape().digests.roots, &again.tape().digests.roots, "with sprites");
     Ok(())
 }
+
+#[test]
+fn sprites_between_ticks_are_no_finding_and_a_simulated_child_is() -> Outcome {
+    let found = |with_part: bool| -> Result<Vec<Finding>, ReplayError> {
+        let drawn = move |app: &mut App| {
+            guarded(app, Guard::Ticks);
+            app.init_resource::<Told>();
+            app.add_observer(|found: On<Finding>, mut told: ResMut<Told>| told.0.push(found.event().clone()));
+            app.add_systems(
+                Update,
+                move |parts: Query<(Entity, &Part)>, tick: Res<SimTick>, mut commands: Commands| {
+                    for (part, name) in &parts {
+                        commands.entity(part).with_child(Sprite);
+                        if with_part && name.0 == 0 && tick.0 == 5 {
+                            commands.entity(part).with_child(Part(99));
+                        }
+                    }
+                },
+            );
+        };
+        Ok(headless(drawn).record(10)?.resource::<Told>()?.0.clone())
+    };
+    assert_eq!(found(false)?, []);
+    assert!(!found(true)?.is_empty());
+    Ok(())
+}
+
+#[derive(Resource, Default)]
+struct Told(Vec<Finding>);
 
 #[test]
 fn unregistered_hierarchy_is_listed() -> Outcome {

@@ -3,6 +3,8 @@
 mod border;
 mod border_checks;
 mod changed_digests;
+#[cfg(all(feature = "raw-input", feature = "states", feature = "reflect"))]
+mod clean_game;
 mod compare;
 mod deck;
 #[cfg(feature = "raw-input")]
@@ -32,5 +34,6 @@ mod start_gate;
 #[cfg(feature = "states")]
 mod states;
 mod tick_order;
+mod time_travel;
 mod timestep;
 mod trusted_ticks;

@@ -3,7 +3,7 @@
 use crate::game::{Outcome, assert_same_roots, error_of, headless};
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
-use bevy_replay::{PlayOptions, ReplayError, is_live, is_replaying, prelude::*};
+use bevy_replay::{Finding, PlayOptions, ReplayError, is_live, is_replaying, prelude::*};
 use bevy_time::{TimePlugin, TimeUpdateStrategy};
 
 #[derive(Resource, Default, Clone, TickInput)]
@@ -100,6 +100,59 @@ fn what_is_simulated_before_the_gate_is_compared_field_by_field() -> Outcome {
     assert!(text.contains("sim:0 Hero.x expected 9 got 15"), "{text}");
     Ok(())
 }
+
+#[derive(Resource, Canonical, Default)]
+struct Changes(Vec<bool>);
+
+#[test]
+fn input_held_before_the_gate_is_new_to_the_first_tick() -> Outcome {
+    let noticing = |app: &mut App| {
+        game(4)(app);
+        app.init_resource::<Changes>().register_authoritative_resource::<Changes>();
+        app.add_systems(FixedUpdate, |steer: Res<Steer>, mut changes: ResMut<Changes>| {
+            changes.0.push(steer.is_changed())
+        });
+        app.add_systems(Update, |mut changes: ResMut<Changes>, tick: Res<SimTick>| {
+            if tick.0 == 0 {
+                changes.0.clear(); // what was before the gate
+            }
+        });
+    };
+    let mut app = App::new();
+    app.add_plugins(TimePlugin).add_plugins(noticing).insert_resource(TimeUpdateStrategy::FixedTimesteps(1));
+    app.insert_resource(Steer { x: 2 });
+    app.world_mut().resource_mut::<Deck>().record();
+    for _ in 0..9 {
+        app.update();
+    }
+    app.world_mut().resource_mut::<Deck>().stop();
+    app.update();
+    let tape = app.world().resource::<Deck>().tape().ok_or("no tape")?.clone();
+    assert!(app.world().resource::<Changes>().0[0]);
+    headless(noticing).verify(&tape)?.assert_verified();
+    Ok(())
+}
+
+#[test]
+fn what_is_wrong_before_the_gate_is_told_when_it_counts() -> Outcome {
+    let wrong = |app: &mut App| {
+        game(5)(app);
+        app.init_resource::<Told>();
+        app.add_observer(|found: On<Finding>, mut told: ResMut<Told>| told.0.push(found.event().clone()));
+        app.add_systems(FixedPreUpdate, |tick: Res<SimTick>, mut steer: ResMut<Steer>, heroes: Query<&Hero>| {
+            if heroes.is_empty() || tick.0 == 6 {
+                steer.x += 1;
+            }
+        });
+    };
+    let run = headless(wrong).record(10)?;
+    let told = &run.resource::<Told>()?.0;
+    assert!(matches!(&told[..], [Finding::InputWrittenInside { tick: 6, .. }]), "{told:?}");
+    Ok(())
+}
+
+#[derive(Resource, Default)]
+struct Told(Vec<Finding>);
 
 #[test]
 fn gate_that_never_opens_is_an_error_that_says_so() {

@@ -87,6 +87,7 @@ fn state_requested_in_a_tick_of_a_long_frame_is_entered_by_the_next_tick() -> Ou
     assert_eq!(recorded.resource::<Log>()?.0, expected);
     for ticks in [1, 2, 7] {
         let replayed = headless(game).pacing(Pacing::TicksPerFrame(ticks)).verify(recorded.tape())?.verified()?;
+        assert_eq!(replayed.report().notes, Vec::<String>::new());
         assert_eq!(replayed.resource::<Log>()?, recorded.resource::<Log>()?);
     }
     Ok(())
@@ -143,6 +144,87 @@ fn live_request_during_a_replay_changes_nothing_and_does_not_come_after_it() -> 
     frames(&mut app, &[0, 1, 1, 1, 1, 1, 10, 10, 10, 1]);
     assert!(app.world().resource::<Deck>().report().ok_or("no report")?.is_verified());
     assert_eq!(*app.world().resource::<State<Phase>>(), Phase::Over);
+
+    // Nor does one that is made in the frame in which the tape is taken out.
+    let mut app = App::new();
+    app.add_plugins(TimePlugin).add_plugins(game);
+    app.world_mut().resource_mut::<Deck>().play(recorded.tape().clone(), bevy_replay::PlayOptions::verify());
+    frames(&mut app, &[0, 2]);
+    app.world_mut().resource_mut::<NextState<Phase>>().set(Phase::Over);
+    app.world_mut().resource_mut::<Deck>().stop();
+    frames(&mut app, &[1, 1]);
+    assert_eq!(*app.world().resource::<State<Phase>>(), Phase::Build);
+    Ok(())
+}
+
+#[derive(Message, Canonical, Clone)]
+struct Opened(u8);
+
+#[derive(Resource, Canonical, Default)]
+struct Heard(Vec<u64>);
+
+/// A tick asks for a registered state and for one that is not, whose `OnEnter` writes a recorded message.
+#[test]
+fn state_that_is_not_registered_is_entered_outside_of_ticks_even_where_a_tick_changes_another() -> Outcome {
+    let both = |app: &mut App| {
+        game(app);
+        app.init_state::<Menu>().record_messages::<Opened>();
+        app.init_resource::<Heard>().register_authoritative_resource::<Heard>();
+        app.add_systems(
+            OnEnter(Menu::Open),
+            |mut opened: MessageWriter<Opened>, clock: Res<Time>, fixed: Res<Time<Fixed>>| {
+                assert_ne!(clock.delta(), fixed.delta(), "it runs by the frame's clock");
+                opened.write(Opened(1));
+            },
+        );
+        app.add_systems(FixedUpdate, |tick: Res<SimTick>, mut menu: ResMut<NextState<Menu>>| {
+            if tick.0 == 4 {
+                menu.set(Menu::Open);
+            }
+        });
+        app.add_systems(
+            FixedUpdate,
+            |tick: Res<SimTick>, mut opened: MessageReader<Opened>, mut heard: ResMut<Heard>| {
+                heard.0.extend(opened.read().map(|_| tick.0));
+            },
+        );
+    };
+    for recorded_at in [1, 3] {
+        let recorded = headless(both).pacing(Pacing::TicksPerFrame(recorded_at)).inputs(inputs()).run()?;
+        assert_eq!(recorded.resource::<Heard>()?.0, [5]);
+        for ticks in [1, 2, 3, 5] {
+            headless(both).pacing(Pacing::TicksPerFrame(ticks)).verify(recorded.tape())?.assert_verified();
+        }
+    }
+    Ok(())
+}
+
+/// A computed state: nobody registers it, and it changes in ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct InFight;
+
+impl ComputedStates for InFight {
+    type SourceStates = Phase;
+    fn compute(phase: Phase) -> Option<Self> {
+        (phase == Phase::Fight).then_some(Self)
+    }
+}
+
+#[test]
+fn systems_that_enter_a_computed_state_follow_the_order_of_the_tick_and_engine_pairs_are_not_listed() -> Outcome {
+    fn log<const NAME: char>(mut log: ResMut<Log>) {
+        log.0.push(NAME.into());
+    }
+    let computed = |app: &mut App| {
+        game(app);
+        app.add_computed_state::<InFight>().init_state::<Menu>();
+        app.add_systems(OnEnter(InFight), (log::<'a'>, log::<'b'>, log::<'c'>, log::<'d'>));
+    };
+    let run = headless(computed).inputs(inputs()).run()?;
+    let entered: String = run.resource::<Log>()?.0.iter().filter(|line| line.len() == 1).cloned().collect();
+    assert_eq!(entered, "abcd");
+    let pairs = &run.resource::<bevy_replay::AmbiguousPairs>()?.pairs;
+    assert!(pairs.iter().all(|pair| pair.schedule != "StateTransition"), "{pairs:?}");
     Ok(())
 }
 

@@ -168,6 +168,18 @@ impl Tape {
         changes.checked_sub(1).map_or(self.header.timestep_ns, |last| self.clock[last].timestep_ns)
     }
 
+    /// Returns the time that has passed when a tick begins, in nanoseconds, where the first began at `elapsed_ns`.
+    #[must_use]
+    pub fn elapsed_ns(&self, tick: u64) -> u64 {
+        let mut elapsed = self.header.elapsed_ns;
+        let (mut from, mut length) = (self.header.tick_first, self.header.timestep_ns);
+        for change in self.clock.iter().take_while(|change| change.tick < tick) {
+            elapsed += change.tick.saturating_sub(from) * length;
+            (from, length) = (change.tick.max(from), change.timestep_ns);
+        }
+        elapsed + tick.saturating_sub(from) * length
+    }
+
     /// Returns the inputs that a tick read, as text, for reports.
     #[must_use]
     pub fn inputs_text(&self, tick: u64) -> Vec<String> {

@@ -32,6 +32,8 @@ pub(super) struct ButtonTrack<T: Button> {
     /// Empty between ticks; kept so that no tick allocates.
     new: Edges<T>,
     is_gap: bool,
+    /// Whether the next tick is the first that counts.
+    starts: bool,
 }
 
 impl<T: Button> ButtonTrack<T> {
@@ -46,6 +48,7 @@ impl<T: Button> ButtonTrack<T> {
             inside: None,
             new: Edges::default(),
             is_gap: false,
+            starts: false,
         }
     }
 }
@@ -88,7 +91,9 @@ impl<T: Button> TrackSource for ButtonTrack<T> {
             self.view.value.show(&mut self.other);
             self.is_stale = false;
         }
-        let changed = self.view.value.has_edges() || (updated && self.view.value.held.len() != held_before);
+        let changed = core::mem::take(&mut self.starts)
+            || self.view.value.has_edges()
+            || (updated && self.view.value.held.len() != held_before);
         core::mem::swap(live.bypass_change_detection(), &mut self.other);
         self.other_tick.swap(&mut live, changed, now);
         self.inside = Some(live.last_changed());
@@ -116,6 +121,20 @@ impl<T: Button> TrackSource for ButtonTrack<T> {
         self.is_stale |= live.last_changed() != shown;
         core::mem::swap(live.bypass_change_detection(), &mut self.other);
         self.other_tick.swap(&mut live, false, now);
+    }
+
+    fn start(&mut self) {
+        self.starts = true;
+    }
+
+    fn resume(&mut self, _: &mut World, last: From<'_>) {
+        if let From::Tape(bytes) = last
+            && let Ok(value) = decode_from_slice(bytes)
+        {
+            self.view.set(value);
+            self.bytes = bytes.to_vec();
+            self.is_stale = true;
+        }
     }
 
     fn release(&mut self, _: &mut World) {

@@ -111,6 +111,8 @@ pub(super) struct SumTrack<R: Sum> {
     other: R,
     other_tick: OtherTick,
     is_inside: bool,
+    /// Whether the next tick is the first that counts.
+    starts: bool,
 }
 
 impl<R: Sum> SumTrack<R> {
@@ -123,6 +125,7 @@ impl<R: Sum> SumTrack<R> {
             other: R::default(),
             other_tick: OtherTick::default(),
             is_inside: false,
+            starts: false,
         }
     }
 }
@@ -142,7 +145,7 @@ impl<R: Sum> TrackSource for SumTrack<R> {
         let live = core::mem::take(&mut unspent.bypass_change_detection().0);
         let value = recorded.unwrap_or_else(|| live.value());
         // A sum that is not zero has just been changed, even if the last one was the same.
-        let changed = value != self.value || R::of(value) != R::default();
+        let changed = core::mem::take(&mut self.starts) || value != self.value || R::of(value) != R::default();
         if value != self.value {
             self.value = value;
             self.bytes = encode_to_vec(&value);
@@ -165,6 +168,10 @@ impl<R: Sum> TrackSource for SumTrack<R> {
         let mut live = world.get_resource_or_init::<R>();
         core::mem::swap(live.bypass_change_detection(), &mut self.other);
         self.other_tick.swap(&mut live, false, now);
+    }
+
+    fn start(&mut self) {
+        self.starts = true;
     }
 
     /// The mouse is where it is; there is nothing to let go of.

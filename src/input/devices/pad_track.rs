@@ -31,6 +31,8 @@ pub(super) struct PadTrack {
     bytes: Vec<u8>,
     /// Empty between ticks; kept so that no tick allocates.
     live: Vec<Option<Entity>>,
+    /// Whether the next tick is the first that counts.
+    starts: bool,
 }
 
 /// What ticks see of one slot.
@@ -148,6 +150,7 @@ impl PadTrack {
     pub(super) fn new() -> Self {
         let value = Gamepads::default();
         Self {
+            starts: false,
             spec: TypeSpec { name: Gamepads::type_name(), schema: Arc::new(Gamepads::schema()) },
             seats: Vec::new(),
             bytes: encode_to_vec(&value),
@@ -213,6 +216,7 @@ impl TrackSource for PadTrack {
         self.live.resize(slots, None);
 
         let now = world.change_tick();
+        let starts = core::mem::take(&mut self.starts);
         let mut updated = false;
         for (index, seat) in self.seats.iter_mut().enumerate() {
             let live = self.live[index].filter(|pad| world.get::<Gamepad>(*pad).is_some());
@@ -241,7 +245,7 @@ impl TrackSource for PadTrack {
                 world.entity_mut(pad).insert(Disabled);
             }
             if let Some(mut gamepad) = world.get_mut::<Gamepad>(pad) {
-                seat.swap(&mut gamepad, is_new || seat.view.value.has_edges(), now);
+                seat.swap(&mut gamepad, starts || is_new || seat.view.value.has_edges(), now);
                 seat.inside = Some((pad, gamepad.last_changed()));
             }
         }
@@ -269,6 +273,10 @@ impl TrackSource for PadTrack {
                 entity.remove::<Disabled>();
             }
         }
+    }
+
+    fn start(&mut self) {
+        self.starts = true;
     }
 
     fn release(&mut self, world: &mut World) {

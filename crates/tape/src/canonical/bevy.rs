@@ -3,6 +3,7 @@
 use super::{Canonical, DecodeError, Sink, Source};
 use crate::schema::{Field, SchemaBuilder, Shape, ShapeId};
 use bevy_ecs::entity::Entity;
+use bevy_ecs::entity_disabling::Disabled;
 use bevy_reflect::GetPath;
 use bevy_time::{Stopwatch, Timer, TimerMode};
 use core::time::Duration;
@@ -21,6 +22,21 @@ impl Canonical for Entity {
     }
     fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> {
         Ok(input.entity_bits()?.and_then(Self::try_from_bits).unwrap_or(Self::PLACEHOLDER))
+    }
+}
+
+/// Whether an entity is disabled is state; there is no more to say.
+impl Canonical for Disabled {
+    const WIDTH: Option<usize> = Some(0);
+    fn type_name() -> String {
+        "Disabled".into()
+    }
+    fn shape(types: &mut SchemaBuilder) -> ShapeId {
+        types.define::<Self>(|_| Shape::Struct { name: Self::type_name(), fields: Vec::new() })
+    }
+    fn encode<S: Sink>(&self, _: &mut S) {}
+    fn decode(_: &mut Source<'_>) -> Result<Self, DecodeError> {
+        Ok(Self)
     }
 }
 
