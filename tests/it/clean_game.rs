@@ -116,7 +116,7 @@ fn hurt(mut foes: Query<(Entity, &SimId, &mut Foe)>, mut hits: MessageWriter<Hit
 
 fn count(
     hits: TickReader<Hit>,
-    gone: bevy_replay::TickRemovals<Foe>,
+    gone: TickRemovals<Foe>,
     mut score: ResMut<Score>,
     mut asleep: Query<(Entity, &mut Foe), With<Disabled>>,
     mut commands: Commands,

@@ -305,6 +305,7 @@ fn foreign_resource_is_recorded_and_replayed_as_input() -> Outcome {
             *frame += 1;
             actions.axes.insert(*frame % 3, f32::from(*frame) / 4.0);
             actions.pressed = vec![format!("key {}", *frame); usize::from(*frame % 3)];
+            actions.chord = (0..i16::from(*frame % 3)).collect();
             actions.mode =
                 [None, Some(Mode::Walk), Some(Mode::Swim { depth: 1.5 }), Some(Mode::Fly(3))][usize::from(*frame % 4)];
         });

@@ -190,7 +190,7 @@ fn state_that_is_not_registered_is_entered_outside_of_ticks_even_where_a_tick_ch
         );
     };
     for recorded_at in [1, 3] {
-        let recorded = headless(both).pacing(Pacing::TicksPerFrame(recorded_at)).inputs(inputs()).run()?;
+        let recorded = headless(both).pacing(Pacing::TicksPerFrame(recorded_at)).record(30)?;
         assert_eq!(recorded.resource::<Heard>()?.0, [5]);
         for ticks in [1, 2, 3, 5] {
             headless(both).pacing(Pacing::TicksPerFrame(ticks)).verify(recorded.tape())?.assert_verified();

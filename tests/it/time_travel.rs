@@ -132,11 +132,11 @@ fn grows_archetypes(app: &mut App) {
                 }
                 let mut foe = commands.entity(foe);
                 match tick.0 / 60 {
-                    1 => foe.insert(Mark::<1>),
-                    2 => foe.insert(Mark::<2>),
-                    3 => foe.insert(Mark::<3>),
-                    4 => foe.insert(Mark::<4>),
-                    _ => foe.remove::<Mark<2>>(),
+                    1 => foe.try_insert(Mark::<1>),
+                    2 => foe.try_insert(Mark::<2>),
+                    3 => foe.try_insert(Mark::<3>),
+                    4 => foe.try_insert(Mark::<4>),
+                    _ => foe.try_remove::<Mark<2>>(),
                 };
             }
         },
