@@ -36,8 +36,8 @@ pub use image::{
 pub use input::TickInput;
 pub use schema::{Field, SHAPES_MAX, Schema, SchemaBuilder, SchemaError, Shape, ShapeId, Variant};
 pub use tape::{
-    Changes, ClockChange, Digests, End, EndReason, FORMAT_VERSION, Header, Mark, Start, Tape, TapeError, TapeLimits,
-    Track, TypeSpec,
+    Changes, ClockChange, Digests, End, EndReason, FORMAT_VERSION, Header, Mark, Recovered, Start, Tape, TapeError,
+    TapeLimits, TapePart, TapeStream, Track, TypeSpec,
 };
 pub use value::{Value, ValueTextError, encode_text};
 

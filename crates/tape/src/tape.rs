@@ -1,17 +1,29 @@
 //! One recording: header, initial image, input tracks, digests, values, marks, end.
 
-mod binary;
 mod changes;
+mod check;
+mod chunk;
+mod columns;
+mod error;
+#[cfg(feature = "file")]
+mod file;
 mod header;
+mod limits;
+mod parts;
+mod reader;
 mod text;
+mod writer;
 
 use crate::image::{Delta, Image};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use binary::{TapeError, TapeLimits};
 pub use changes::{Changes, Track};
+pub use error::TapeError;
 pub use header::{FORMAT_VERSION, Header, HeaderDifference, Start, TypeSpec};
+pub use limits::TapeLimits;
+pub use reader::Recovered;
+pub use writer::{TapePart, TapeStream};
 
 /// A recording as a value. `tick` counts ticks since the start gate; 0 is the first.
 ///
@@ -56,7 +68,8 @@ pub struct ClockChange {
 /// Digests of the images after ticks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Digests {
-    /// The root after each tick: the first is that of the image after tick `tick_first`.
+    /// The root after each [`root_interval`](Header::root_interval) ticks: by default after each tick, the first
+    /// being that of the image after tick `tick_first`.
     pub roots: Vec<u64>,
     /// The digests of all lanes and then all resources, in the header's order, after some ticks:
     /// for each such tick its 0-based number since `tick_first`. Ascending.
@@ -110,8 +123,19 @@ pub enum EndReason {
     CapacityReached,
     /// The state could not be captured any more; the tape is whole up to there.
     CaptureFailed,
+    /// The file was written more slowly than the game made ticks; the tape is whole up to there.
+    WriterTooSlow,
+    /// The file could not be written any more; the tape is whole up to there.
+    WriteFailed,
     /// It never ended: the recorder died.
     Unfinished,
+}
+
+/// What a tape that does not say how it ended stands for.
+impl Default for End {
+    fn default() -> Self {
+        Self { tick_count: 0, reason: EndReason::Unfinished, claims: BTreeMap::new() }
+    }
 }
 
 impl Tape {
@@ -151,8 +175,10 @@ impl Tape {
     /// Returns the root digest of the image after a tick, where it is on the tape.
     #[must_use]
     pub fn root_after(&self, tick: u64) -> Option<u64> {
-        let index = tick.checked_sub(self.header.tick_first)?;
-        self.digests.roots.get(usize::try_from(index).ok()?).copied()
+        let ticks = tick.checked_sub(self.header.tick_first)?.checked_add(1)?;
+        let index = ticks.checked_div(self.header.root_interval)?.checked_sub(1)?;
+        let is_due = ticks.is_multiple_of(self.header.root_interval);
+        self.digests.roots.get(usize::try_from(index).ok()?).copied().filter(|_| is_due)
     }
 
     /// Returns the lane and resource digests after a tick, where they are on the tape.
@@ -195,6 +221,8 @@ impl End {
             EndReason::Stopped => "complete",
             EndReason::CapacityReached => "complete up to the recorder's limit",
             EndReason::CaptureFailed => "complete up to a failed capture",
+            EndReason::WriterTooSlow => "complete up to where the disk was too slow",
+            EndReason::WriteFailed => "complete up to where the file could not be written",
             EndReason::Unfinished => "unfinished",
         }
     }

@@ -58,6 +58,19 @@ impl Changes {
         Some(self.get(index)?.1)
     }
 
+    /// Returns how many changes are before a tick.
+    #[must_use]
+    pub fn count_before(&self, tick: u64) -> usize {
+        self.ticks.partition_point(|change| *change < tick)
+    }
+
+    /// Removes all changes and keeps the memory.
+    pub fn clear(&mut self) {
+        self.ticks.clear();
+        self.ends.clear();
+        self.bytes.clear();
+    }
+
     /// Records the value a tick sees; stored only if it differs from the last one.
     ///
     /// Returns whether it was stored. A tick at or before the last change is not stored.

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Version of the tape format that this crate writes. 0 is provisional: its tapes are not kept readable.
-pub const FORMAT_VERSION: u32 = 0;
+/// Version of the tape format that this crate writes. Every later version of this crate reads it.
+pub const FORMAT_VERSION: u32 = 1;
 
 /// What a tape says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +43,9 @@ pub struct Header {
     pub elapsed_ns: u64,
     /// How a replay gets to the first tick.
     pub start: Start,
+    /// After how many ticks each a root digest is on the tape. Default: 1, each tick.
+    #[serde(skip_serializing_if = "is_one")]
+    pub root_interval: u64,
     /// Recorded inputs, ascending by name.
     pub tracks: Vec<TypeSpec>,
     /// Authoritative components, ascending by name.
@@ -102,6 +105,7 @@ impl Header {
             tick_first: 0,
             elapsed_ns: 0,
             start: Start::Gate,
+            root_interval: 1,
             tracks: Vec::new(),
             lanes: Vec::new(),
             resources: Vec::new(),
@@ -119,6 +123,10 @@ impl Header {
         let comma = if target.is_empty() { "" } else { ", " };
         format!("{game}{space}{game_version} rules {rules}{comma}{target}")
     }
+}
+
+fn is_one(interval: &u64) -> bool {
+    *interval == 1
 }
 
 /// 64-bit values as 16 hex digits: readable, and safe in JSON, whose numbers end at 2^53.
@@ -165,6 +173,7 @@ impl Header {
             tick_first: _, // where a tape starts is not a property of the app
             elapsed_ns: _,
             start: _,
+            root_interval: _, // a matter of size
             digest_version,
             game,
             rules,

@@ -1,7 +1,8 @@
 //! The text form (RON): one line per change, readable in a diff, fit to be pasted into an issue.
 
-use super::binary::{FormatOfHeader, check_format, check_header, empty_image, sorted_ids};
+use super::check::{FormatOfHeader, check_format, check_header};
 use super::header::hex;
+use super::parts::{empty_image, sorted_ids};
 use super::{Changes, ClockChange, Digests, End, Header, Mark, Tape, TapeError, TapeLimits, Track};
 use crate::image::{Delta, Image, LaneDelta};
 use crate::schema::Schema;
@@ -185,10 +186,11 @@ impl Tape {
         TapeLimits::check("bytes", text.len() as u64, limits.bytes)?;
         let body = unfenced(text);
         let text: TextTape = ron_options().from_str(body).map_err(|error| bad_text(text, body, &error))?;
-        let TextTape { header, entities, components, resources, inputs, clock, roots, types, values, marks, end } =
+        let TextTape { mut header, entities, components, resources, inputs, clock, roots, types, values, marks, end } =
             text;
 
         check_header(&header, limits)?;
+        header.format = super::FORMAT_VERSION; // the text of an older format is read as it was written
 
         let specs = header.tracks.iter();
         let mut tracks: Vec<Track> = specs

@@ -3,6 +3,8 @@
 #![allow(clippy::disallowed_types, reason = "hash containers must have a canonical form, too")]
 #![allow(clippy::vec_box, reason = "boxes without bytes must have one, too")]
 
+pub mod frame;
+
 use bevy_replay_tape::Canonical;
 use core::time::Duration;
 use proptest::collection::{self, btree_map, btree_set, hash_map, hash_set, vec_deque};
