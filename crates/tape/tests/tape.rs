@@ -349,7 +349,7 @@ fn binary_parts_that_no_text_can_hold_are_refused() {
     });
     assert_eq!(lanes, "the tape contradicts itself: 11 digests of 6 types for 2 ticks");
 
-    // No change of Said, then those of Steer: both columns, each with its ticks and bytes.
+    // No change of Said, then those of Steer: the ticks of both columns, then their bytes.
     let steer = |changes: &[u8]| {
         refused(|chunks| {
             let at = index_of(chunks, b"INPT");
@@ -357,12 +357,12 @@ fn binary_parts_that_no_text_can_hold_are_refused() {
         })
     };
     let bad = |reason: &str| format!("Steer: {reason} (the program that wrote it has a fault)");
-    assert!(steer(&[2, 2, 2, 3, 0, 1, 1, 1, 3, 0]).ends_with(&bad("it does not change at tick 4")));
-    assert!(steer(&[1, 2, 1, 3, 1, 0]).ends_with(&bad("its first value is not whole")));
-    assert!(steer(&[2, 2, 1, 3, 1, 1, 3, 0]).ends_with(&bad("it has 1 changes, not the 2 that it claims")));
-    assert!(steer(&[1, 3, 1, 3, 1, 1, 3, 0]).ends_with(&bad("the width of its values is not that of its type")));
-    assert!(steer(&[1, 2, 1, 3, 1, 1, 3]).ends_with(&bad("it ends early")));
-    assert_eq!(steer(&[1, 2, 1, 3, 1, 1, 3, 2]), "Steer at tick 3 cannot be read: 2 is no value of bool");
+    assert!(steer(&[2, 2, 2, 3, 0, 1, 3, 1, 1, 0]).ends_with(&bad("it does not change at tick 4")));
+    assert!(steer(&[1, 2, 1, 3, 0, 1]).ends_with(&bad("its first value is not whole")));
+    assert!(steer(&[2, 2, 1, 3, 1, 3, 1, 0]).ends_with(&bad("it has 1 changes, not the 2 that it claims")));
+    assert!(steer(&[1, 3, 1, 3, 1, 3, 1, 0]).ends_with(&bad("the width of its values is not that of its type")));
+    assert!(steer(&[1, 2, 1, 3, 1, 3, 1]).ends_with(&bad("it ends early")));
+    assert_eq!(steer(&[1, 2, 1, 3, 1, 3, 1, 2]), "Steer at tick 3 cannot be read: 2 is no value of bool");
     let json = refused(|chunks| {
         let at = index_of(chunks, b"MARK");
         chunks[at].1 = b"[1]".to_vec();

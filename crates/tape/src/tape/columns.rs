@@ -8,9 +8,11 @@ use super::Changes;
 /// Values wider than that, and those without one width, are stored as they are.
 const WIDTH_MAX: usize = 256;
 
-/// Writes changes; `before` is the value before them, and becomes that after them.
+/// Writes changes: when they were into `out`, what they were into `bytes`, which follows for all tracks at once.
+///
+/// `before` is the value before them, and becomes that after them.
 pub(super) fn put(
-    out: &mut Vec<u8>,
+    (out, bytes): (&mut Vec<u8>, &mut Vec<u8>),
     base: u64,
     width: Option<usize>,
     before: &mut Option<Vec<u8>>,
@@ -26,37 +28,44 @@ pub(super) fn put(
     if width == 0 {
         put_ticks(out, base, changes.iter().map(|change| change.0));
         changes.iter().for_each(|change| put_varint(out, change.1.len() as u64));
-        changes.iter().for_each(|change| out.extend_from_slice(change.1));
+        changes.iter().for_each(|change| bytes.extend_from_slice(change.1));
     }
-    let mut column: Vec<(u64, u8)> = Vec::with_capacity(changes.len());
+    let mut ticks: Vec<u64> = Vec::with_capacity(changes.len());
     for index in 0..width {
         let mut byte = before.as_ref().map(|value| value[index]);
-        column.clear();
+        ticks.clear();
         for (tick, value) in changes {
             if byte.replace(value[index]) != Some(value[index]) {
-                column.push((*tick, value[index]));
+                ticks.push(*tick);
+                bytes.push(value[index]);
             }
         }
-        put_varint(out, column.len() as u64);
-        put_ticks(out, base, column.iter().map(|entry| entry.0));
-        out.extend(column.iter().map(|entry| entry.1));
+        put_varint(out, ticks.len() as u64);
+        put_ticks(out, base, ticks.iter().copied());
     }
     *before = Some(last.to_vec());
 }
 
-/// Reads changes and appends them to those before.
+/// When the changes of a track were, before it is known what they were.
+pub(super) enum When {
+    /// The tick and the length of each value.
+    Whole(Vec<(u64, u64)>),
+    /// The ticks of all changes, and those of each column.
+    Columns(Vec<u64>, Vec<Vec<u64>>),
+}
+
+/// Reads when the changes of a track were.
 ///
 /// `grow` is asked before memory for values is set aside. The error says what is wrong.
-pub(super) fn read<E>(
+pub(super) fn read_when<E>(
     input: &mut &[u8],
     base: u64,
     width: Option<usize>,
-    changes: &mut Changes,
     grow: impl FnOnce(u64) -> Result<(), E>,
-) -> Result<(), ColumnError<E>> {
+) -> Result<When, ColumnError<E>> {
     let count = varint(input)?;
     if count == 0 {
-        return Ok(());
+        return Ok(When::Whole(Vec::new()));
     }
     let stored = varint(input)?;
     let expected = width.filter(|width| (1..=WIDTH_MAX).contains(width)).unwrap_or(0);
@@ -66,37 +75,43 @@ pub(super) fn read<E>(
     let count = items(count, input)?;
     if expected == 0 {
         let ticks = read_ticks(input, base, count)?;
-        let mut lengths = Vec::with_capacity(count);
-        for _ in 0..count {
-            lengths.push(varint(input)?);
-        }
-        for (tick, length) in ticks.into_iter().zip(lengths) {
-            record(changes, tick, take(input, length)?)?;
-        }
-        return Ok(());
+        let with_length = |tick| Ok((tick, varint(input)?));
+        return Ok(When::Whole(ticks.into_iter().map(with_length).collect::<Result<_, &'static str>>()?));
     }
     grow((count as u64).saturating_mul(expected as u64)).map_err(ColumnError::Refused)?;
-    let mut columns = Vec::with_capacity(expected);
-    let mut ticks = Vec::new();
+    let (mut all, mut columns) = (Vec::new(), Vec::with_capacity(expected));
     for _ in 0..expected {
         let entries = varint(input)?;
         let entries = items(entries, input)?;
-        let column_ticks = read_ticks(input, base, entries)?;
-        ticks.extend_from_slice(&column_ticks);
-        columns.push((column_ticks, take(input, entries as u64)?));
+        let ticks = read_ticks(input, base, entries)?;
+        all.extend_from_slice(&ticks);
+        columns.push(ticks);
     }
-    ticks.sort_unstable();
-    ticks.dedup();
-    if ticks.len() != count {
-        return Err(ColumnError::Bad(format!("it has {} changes, not the {count} that it claims", ticks.len())));
+    all.sort_unstable();
+    all.dedup();
+    if all.len() != count {
+        return Err(ColumnError::Bad(format!("it has {} changes, not the {count} that it claims", all.len())));
     }
-    let first = changes.last().map(|(_, value)| value.to_vec());
-    let is_first = first.is_none();
-    let mut value = first.unwrap_or_else(|| vec![0; expected]);
-    let mut next = vec![0_usize; expected];
+    Ok(When::Columns(all, columns))
+}
+
+/// Reads what the changes of a track were, and appends them to those before.
+pub(super) fn read_what<E>(input: &mut &[u8], when: When, changes: &mut Changes) -> Result<(), ColumnError<E>> {
+    let (ticks, columns) = match when {
+        When::Columns(ticks, columns) => (ticks, columns),
+        When::Whole(rows) => {
+            return rows.into_iter().try_for_each(|(tick, length)| record(changes, tick, take(input, length)?));
+        }
+    };
+    let bytes: Vec<&[u8]> =
+        columns.iter().map(|ticks| take(input, ticks.len() as u64)).collect::<Result<_, &'static str>>()?;
+    let before = changes.last().map(|(_, value)| value.to_vec());
+    let is_first = before.is_none();
+    let mut value = before.unwrap_or_else(|| vec![0; columns.len()]);
+    let mut next = vec![0_usize; columns.len()];
     for (row, tick) in ticks.into_iter().enumerate() {
-        for ((byte, next), (column_ticks, bytes)) in value.iter_mut().zip(&mut next).zip(&columns) {
-            if column_ticks.get(*next) == Some(&tick) {
+        for ((byte, next), (ticks, bytes)) in value.iter_mut().zip(&mut next).zip(columns.iter().zip(&bytes)) {
+            if ticks.get(*next) == Some(&tick) {
                 *byte = bytes[*next];
                 *next += 1;
             } else if is_first && row == 0 {
@@ -199,7 +214,7 @@ mod tests {
             put_varint(&mut out, value);
             let mut input = &*out;
             assert_eq!(varint(&mut input), Ok(value));
-            assert_eq!(input, []);
+            assert!(input.is_empty());
         }
         assert_eq!(varint(&mut &[0x80; 12][..]), Err("a number above 2^64"));
         assert_eq!(varint(&mut &[0xff; 12][..]), Err("a number above 2^64"));

@@ -23,14 +23,17 @@ pub struct Header {
     /// Which rules of that game; raised by its authors when old tapes stop being valid.
     pub rules: u32,
     /// Version of the game, for people.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub game_version: String,
     /// Version of `bevy_replay`.
     pub crate_version: String,
     /// Version of Bevy.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub bevy_version: String,
     /// Target triple or `architecture-system` the recorder ran on.
     pub target: String,
     /// Features that change results, such as `libm`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
     /// Length of the first tick in nanoseconds.
     pub timestep_ns: u64,
@@ -49,8 +52,10 @@ pub struct Header {
     /// Recorded inputs, ascending by name.
     pub tracks: Vec<TypeSpec>,
     /// Authoritative components, ascending by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lanes: Vec<TypeSpec>,
     /// Authoritative resources, ascending by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<TypeSpec>,
     /// Fingerprints of content given by the game.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

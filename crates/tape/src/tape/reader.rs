@@ -244,14 +244,19 @@ fn read_inputs(tape: &mut Tape, chunk: &Chunk<'_>, content: &[u8], budget: &mut 
     let Some((base, mut rest)) = content.split_first_chunk() else {
         return Err(chunk.unreadable("it ends early"));
     };
-    for track in &mut tape.tracks {
-        let (width, base) = (track.schema.width(), u64::from_le_bytes(*base));
-        columns::read(&mut rest, base, width, &mut track.changes, |bytes| budget.take(bytes)).map_err(|error| {
-            match error {
-                ColumnError::Bad(reason) => chunk.unreadable(format!("{}: {reason}", track.name)),
-                ColumnError::Refused(error) => error,
-            }
-        })?;
+    let base = u64::from_le_bytes(*base);
+    let failed = |name: &str, error| match error {
+        ColumnError::Bad(reason) => chunk.unreadable(format!("{name}: {reason}")),
+        ColumnError::Refused(error) => error,
+    };
+    let mut when = Vec::with_capacity(tape.tracks.len());
+    for track in &tape.tracks {
+        let read = columns::read_when(&mut rest, base, track.schema.width(), |bytes| budget.take(bytes));
+        when.push(read.map_err(|error| failed(&track.name, error))?);
+    }
+    for (track, when) in tape.tracks.iter_mut().zip(when) {
+        let read = columns::read_what(&mut rest, when, &mut track.changes);
+        read.map_err(|error| failed(&track.name, error))?;
     }
     if rest.is_empty() { Ok(()) } else { Err(chunk.unreadable("bytes are left over")) }
 }

@@ -123,11 +123,12 @@ impl TapeStream {
         let Group { tick_count, inputs, clock, roots, lane_ticks, lane_digests, values, marks } = group;
         let base = self.tick_first.saturating_add(self.tick_count);
         if inputs.iter().any(|(_, range)| !range.is_empty()) {
-            let mut content = base.to_le_bytes().to_vec();
+            let (mut content, mut bytes) = (base.to_le_bytes().to_vec(), Vec::new());
             for (((changes, range), width), before) in inputs.iter().zip(&self.widths).zip(&mut self.before) {
                 let rows: Vec<_> = range.clone().filter_map(|index| changes.get(index)).collect();
-                columns::put(&mut content, base, *width, before, &rows);
+                columns::put((&mut content, &mut bytes), base, *width, before, &rows);
             }
+            content.extend(bytes);
             put_chunk(out, INPUT, &content, self.packing);
         }
         if !clock.is_empty() {
