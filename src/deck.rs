@@ -1,11 +1,15 @@
 //! The transport: record, stop, play.
 
+#[cfg(feature = "file")]
+pub(crate) mod file;
 pub(crate) mod history;
 pub(crate) mod playback;
 pub(crate) mod recorder;
 
 use bevy_ecs::prelude::*;
 use bevy_replay_tape::{EndReason, HeaderDifference, Report, Tape};
+#[cfg(feature = "file")]
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use recorder::{Detail, RecorderLimits};
@@ -31,6 +35,8 @@ pub struct Deck {
     pub(crate) tape: Option<Arc<Tape>>,
     pub(crate) report: Option<Report>,
     pub(crate) error: Option<DeckError>,
+    #[cfg(feature = "file")]
+    pub(crate) saved: Option<PathBuf>,
 }
 
 /// What the deck is doing.
@@ -104,6 +110,8 @@ impl PlayOptions {
 #[derive(Debug)]
 pub(crate) enum Request {
     Record,
+    #[cfg(feature = "file")]
+    RecordTo(PathBuf),
     Stop,
     Play(Arc<Tape>, PlayOptions),
     Mark(String),
@@ -114,6 +122,18 @@ impl Deck {
     /// Records from the next tick on. It must be the first tick of the app: call it at start-up.
     pub fn record(&mut self) {
         self.requests.push(Request::Record);
+    }
+
+    /// Records from the next tick on, as [`record`](Self::record), and into a file while the game runs.
+    ///
+    /// A folder (one that exists, or a path that ends in `/`) gets `my_game-0001.tape`, or the next number that is free.
+    /// Until the recording has ended the file has `.partial` behind its name; if the game dies then, it holds all but
+    /// the last half second, and can be played as it is. Nothing is overwritten, and no tick waits for the disk: when
+    /// it is too slow the recording ends as [`EndReason::WriterTooSlow`]. [`RecordingSaved`] tells when the file is
+    /// finished; what goes wrong with it is told by [`DeckRefused`], and the game goes on.
+    #[cfg(feature = "file")]
+    pub fn record_to(&mut self, path: impl Into<PathBuf>) {
+        self.requests.push(Request::RecordTo(path.into()));
     }
 
     /// Ends the recording, or stops playing; at the next border of a tick, or at the end of the frame.
@@ -160,6 +180,13 @@ impl Deck {
         self.tape.as_ref()
     }
 
+    /// Returns the file of the last recording that was written whole.
+    #[cfg(feature = "file")]
+    #[must_use]
+    pub fn saved(&self) -> Option<&Path> {
+        self.saved.as_deref()
+    }
+
     /// Returns what the last finished replay found.
     #[must_use]
     pub fn report(&self) -> Option<&Report> {
@@ -197,6 +224,16 @@ pub struct RecordingEnded {
     pub tape: Arc<Tape>,
 }
 
+/// Event: the file of a recording is finished.
+#[cfg(feature = "file")]
+#[derive(Event, Debug, Clone)]
+pub struct RecordingSaved {
+    /// The file.
+    pub path: PathBuf,
+    /// Its size.
+    pub size_bytes: u64,
+}
+
 /// Event: a replay has met its first difference; it goes on, to see whether that heals.
 #[derive(Event, Debug, Clone)]
 pub struct Diverged {
@@ -211,7 +248,7 @@ pub struct ReplayFinished {
     pub report: Report,
 }
 
-/// Event: a request was refused; nothing has changed.
+/// Event: a request was refused, and nothing has changed; or a file could not be written.
 #[derive(Event, Debug, Clone)]
 pub struct DeckRefused {
     /// Why.
@@ -254,6 +291,12 @@ pub enum DeckError {
         /// Its first tick.
         tick: u64,
     },
+    /// A tape of an older game holds a value that has no like in this app.
+    #[error("{reason} (play the tape with the game that recorded it)")]
+    NotConvertible {
+        /// Which value, and why.
+        reason: String,
+    },
     /// A recorded input is no value of the app's type.
     #[error("input {name} at tick {tick} cannot be read: {error}")]
     BadInput {
@@ -263,6 +306,14 @@ pub enum DeckError {
         tick: u64,
         /// What is wrong.
         error: bevy_replay_tape::DecodeError,
+    },
+    /// A recording could not be written to its file.
+    #[error("the recording could not be written to {path}: {reason}")]
+    File {
+        /// The file or folder.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
     },
     /// The state could not be captured.
     #[error(transparent)]

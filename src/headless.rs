@@ -507,7 +507,10 @@ impl Headless {
             self.update(ticks);
             // What the game itself asks of the deck may be refused without harm to the run.
             match self.deck().error.take() {
-                None | Some(DeckError::Busy | DeckError::NotRecording | DeckError::NotAtStart { .. }) => {}
+                None
+                | Some(
+                    DeckError::Busy | DeckError::NotRecording | DeckError::NotAtStart { .. } | DeckError::File { .. },
+                ) => {}
                 Some(error) => return Err(error.into()),
             }
             tickless = if self.ticks() == before { tickless + 1 } else { 0 };

@@ -23,6 +23,11 @@ pub(crate) trait TrackSource: Send + Sync {
     /// Name and encoding.
     fn spec(&self) -> &TypeSpec;
 
+    /// Canonical bytes of the type's default, where it has one: what a field that a tape lacks is taken from.
+    fn default(&self) -> Option<Vec<u8>> {
+        None
+    }
+
     /// Prepares to read a world, when registering has ended.
     fn attach(&mut self, _world: &mut World) {}
 

@@ -152,6 +152,8 @@ mod tick;
 pub use app_ext::{DerivedState, ReplayAppExt};
 pub use bevy_replay_tape as tape;
 pub use bevy_replay_tape::{Canonical, Divergence, EndReason, Image, Report, Tape, TapeError, TickInput, Verdict};
+#[cfg(feature = "file")]
+pub use deck::RecordingSaved;
 pub use deck::{
     Deck, DeckError, DeckRefused, DeckState, Detail, Diverged, PlayOptions, RecorderLimits, RecordingEnded,
     ReplayFinished, is_live, is_replaying,

@@ -1,5 +1,7 @@
 //! What happens at the two borders of a tick.
 
+#[cfg(feature = "file")]
+use crate::deck::file::Outcome;
 use crate::deck::history::History;
 use crate::deck::playback::{Playback, Verifier};
 use crate::deck::recorder::Recorder;
@@ -52,6 +54,9 @@ pub(crate) struct Runtime {
     /// Tape input instead of live input.
     pub(crate) playback: Option<Playback>,
     recorder: Option<Recorder>,
+    /// Files that are being finished.
+    #[cfg(feature = "file")]
+    writers: Vec<crate::deck::file::TapeWriter>,
     verifier: Option<Verifier>,
     /// What was played, so that one can go back.
     pub(crate) history: Option<History>,
@@ -67,6 +72,8 @@ pub(crate) struct Runtime {
     forced: bool,
     /// Whether the tape stays in the deck at its end.
     is_held: bool,
+    /// How the types of the tape at hand became those of the app.
+    resolved: Vec<String>,
     /// What the tick sees of the input at hand.
     seen: Vec<u8>,
     /// Which inputs the running tick was shown.
@@ -93,6 +100,8 @@ pub(crate) struct Runtime {
 /// What observers are told once the border is done.
 enum Told {
     RecordingEnded(RecordingEnded),
+    #[cfg(feature = "file")]
+    Saved(crate::deck::RecordingSaved),
     Diverged(Box<Diverged>),
     ReplayFinished(Box<ReplayFinished>),
     Found(Box<Finding>),
@@ -111,6 +120,8 @@ pub(crate) fn with<R>(world: &mut World, run: impl FnOnce(&mut World, &mut Runti
     for event in events {
         match event {
             Told::RecordingEnded(event) => world.trigger(event),
+            #[cfg(feature = "file")]
+            Told::Saved(event) => world.trigger(event),
             Told::Diverged(event) => world.trigger(*event),
             Told::ReplayFinished(event) => world.trigger(*event),
             Told::Refused(event) => world.trigger(event),
@@ -174,14 +185,23 @@ pub(crate) fn begin_tick(world: &mut World) {
     crate::input::states::transition(world);
 }
 
-/// Carries out what needs no tick: a stop, a mark or a claim between two ticks.
+/// Carries out what needs no tick: a stop, a mark or a claim between two ticks, and what is to be said of files.
 pub(crate) fn between_ticks(world: &mut World) {
+    #[cfg(feature = "file")]
+    if world.resource::<Core>().0.as_ref().is_some_and(|runtime| runtime.has_files()) {
+        with(world, |world, runtime| runtime.tend_files(world));
+    }
     if world.resource::<Deck>().requests.is_empty() {
         return;
     }
     with(world, |world, runtime| {
         let requests = core::mem::take(&mut world.resource_mut::<Deck>().requests);
-        let starts = |request: &Request| matches!(request, Request::Record | Request::Play(..));
+        let starts = |request: &Request| match request {
+            Request::Stop | Request::Mark(_) | Request::Claim(..) => false,
+            Request::Record | Request::Play(..) => true,
+            #[cfg(feature = "file")]
+            Request::RecordTo(_) => true,
+        };
         let first_start = requests.iter().position(starts).unwrap_or(requests.len());
         let tick = world.resource::<SimTick>().0;
         let mut later = Vec::new();
@@ -333,7 +353,7 @@ impl Runtime {
         refused.retain(|row| row.refused);
         if options.inputs_only {
             refused.retain(|row| match row.field.split_once(' ') {
-                Some(("input", name)) => tape.track(name).is_some(),
+                Some(("input", field)) => field.split('.').next().is_some_and(|name| tape.track(name).is_some()),
                 _ => matches!(row.field.as_str(), "game" | "timestep"),
             });
         }
@@ -345,6 +365,19 @@ impl Runtime {
 
     fn carry_out(&mut self, world: &mut World, tick: u64, request: Request) -> Result<(), DeckError> {
         match request {
+            #[cfg(feature = "file")]
+            Request::RecordTo(path) => {
+                match &self.recorder {
+                    Some(recorder) if recorder.tape.end.tick_count > 0 || recorder.has_file() => {
+                        return Err(DeckError::Busy);
+                    }
+                    _ => self.carry_out(world, tick, Request::Record)?,
+                }
+                // Where there can be no file the recording goes on in memory.
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.write_to(&path)?;
+                }
+            }
             Request::Record => {
                 match &self.recorder {
                     Some(recorder) if recorder.tape.end.tick_count == 0 => return Ok(()), // asked for twice
@@ -369,14 +402,16 @@ impl Runtime {
                 if tape.header.tick_first != 0 {
                     return Err(DeckError::StartsFromImage { tick: tape.header.tick_first });
                 }
-                let differences = Self::refusals(&tape, &self.header(world, tick), options);
+                let header = self.header(world, tick);
+                let differences = Self::refusals(&tape, &header, options);
                 if !differences.is_empty() && !options.force {
                     return Err(DeckError::Refused { differences });
                 }
                 self.forced = !differences.is_empty();
                 let initial = self.capture_start(world, tick)?;
+                let tape = self.resolve(tape, &header)?;
                 if options.compares() {
-                    let verifier = Verifier::new(tape.clone(), &self.header(world, tick), &initial);
+                    let verifier = Verifier::new(tape.clone(), &header, &initial);
                     self.verifier = Some(verifier);
                 }
                 if !options.forget {
@@ -397,6 +432,23 @@ impl Runtime {
             Request::Claim(name, value) => self.recorder.as_mut().ok_or(DeckError::NotRecording)?.claim(name, value),
         }
         Ok(())
+    }
+
+    /// Reads the tape of an older game as one of this game.
+    fn resolve(&mut self, tape: Arc<Tape>, header: &Header) -> Result<Arc<Tape>, DeckError> {
+        let default = |name: &str| {
+            let source = self.registry.tracks.iter().find(|source| source.spec().name == name);
+            source.and_then(|source| source.default())
+        };
+        let resolved = tape.resolved(header, default);
+        let resolved = resolved.map_err(|error| DeckError::NotConvertible { reason: error.to_string() })?;
+        let Some(resolved) = resolved else {
+            self.resolved.clear();
+            return Ok(tape);
+        };
+        resolved.notes.iter().for_each(|note| tracing::warn!("the tape is of an older game: {note}"));
+        self.resolved = resolved.notes;
+        Ok(Arc::new(resolved.tape))
     }
 
     /// The state before the first tick of a tape.
@@ -650,6 +702,10 @@ impl Runtime {
         report.replayed_by = self.header(world, 0).origin();
         report.notes.extend_from_slice(&self.capturer.notes);
         report.notes.extend_from_slice(&self.findings);
+        report.notes.extend_from_slice(&self.resolved);
+        if tape.end.reason == EndReason::Unfinished {
+            report.notes.push(format!("the tape is unfinished: its recorder died after {} ticks", tape.tick_count()));
+        }
         if self.forced {
             report.verdict = Verdict::Unverified;
         }
@@ -668,12 +724,41 @@ impl Runtime {
                 other => deck.requests.push(other),
             }
         }
-        recorder.tape.end.reason = reason;
-        recorder.tape.digests.roots.shrink_to_fit();
-        let tape = Arc::new(recorder.tape);
+        #[cfg(feature = "file")]
+        let tape = {
+            let (tape, writer) = recorder.finish(reason);
+            self.writers.extend(writer);
+            tape
+        };
+        #[cfg(not(feature = "file"))]
+        let tape = recorder.finish(reason);
         deck.tape = Some(tape.clone());
         deck.state = DeckState::Idle;
         self.events.push(Told::RecordingEnded(RecordingEnded { reason, tape }));
+    }
+
+    /// Returns whether a recording goes into a file, or a file is being finished.
+    #[cfg(feature = "file")]
+    fn has_files(&self) -> bool {
+        !self.writers.is_empty() || self.recorder.as_ref().is_some_and(Recorder::has_file)
+    }
+
+    /// Tells what became of files, and hands ticks over while the game pauses.
+    #[cfg(feature = "file")]
+    fn tend_files(&mut self, world: &mut World) {
+        if let Some(reason) = self.recorder.as_mut().and_then(Recorder::idle) {
+            self.end_recording(world, reason);
+        }
+        for mut writer in core::mem::take(&mut self.writers) {
+            match writer.outcome() {
+                None => self.writers.push(writer),
+                Some(Outcome::Failed(error)) => self.refuse(world, error),
+                Some(Outcome::Saved { path, size_bytes }) => {
+                    world.resource_mut::<Deck>().saved = Some(path.clone());
+                    self.events.push(Told::Saved(crate::deck::RecordingSaved { path, size_bytes }));
+                }
+            }
+        }
     }
 
     /// Ends a replay: complete, or cut short.

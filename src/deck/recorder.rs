@@ -1,5 +1,8 @@
 //! Writes a tape while the game runs.
 
+#[cfg(feature = "file")]
+pub(super) mod hand_over;
+
 use bevy_replay_tape::{ClockChange, Digest, EndReason, Header, Image, Mark, Tape, Track};
 
 /// How much a tape says of the state.
@@ -45,6 +48,8 @@ pub(crate) struct Recorder {
     size_bytes: u64,
     /// Why an input is not recorded at the moment.
     gap: Option<&'static str>,
+    #[cfg(feature = "file")]
+    file: Option<hand_over::IntoFile>,
 }
 
 impl Recorder {
@@ -59,7 +64,16 @@ impl Recorder {
         tape.digests.roots.reserve_exact(usize::try_from(reserved).unwrap_or_default());
         let size_bytes = initial.size_bytes() as u64;
         tape.initial = Some(initial);
-        Self { tape, detail, limits, timestep_ns, size_bytes, gap: None }
+        Self {
+            tape,
+            detail,
+            limits,
+            timestep_ns,
+            size_bytes,
+            gap: None,
+            #[cfg(feature = "file")]
+            file: None,
+        }
     }
 
     pub(crate) fn keeps_values(&self) -> bool {
@@ -128,6 +142,20 @@ impl Recorder {
         }
         self.tape.end.tick_count += 1;
         let full = self.tape.end.tick_count >= self.limits.ticks || self.size_bytes >= self.limits.bytes;
-        full.then_some(EndReason::CapacityReached)
+        if full {
+            return Some(EndReason::CapacityReached);
+        }
+        #[cfg(feature = "file")]
+        return self.hand_over_when_due();
+        #[cfg(not(feature = "file"))]
+        None
+    }
+
+    /// Ends the recording; returns the tape.
+    #[cfg(not(feature = "file"))]
+    pub(crate) fn finish(mut self, reason: EndReason) -> std::sync::Arc<Tape> {
+        self.tape.end.reason = reason;
+        self.tape.digests.roots.shrink_to_fit();
+        self.tape.into()
     }
 }

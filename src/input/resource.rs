@@ -67,6 +67,10 @@ impl<T: Resource<Mutability = Mutable> + Default, C: Codec<T>> TrackSource for R
         &self.spec
     }
 
+    fn default(&self) -> Option<Vec<u8>> {
+        Some(self.rest.clone())
+    }
+
     fn begin(&mut self, world: &mut World, from: From<'_>, seen: &mut Vec<u8>) -> Result<(), DecodeError> {
         if !world.contains_resource::<T>() {
             world.insert_resource(T::default());

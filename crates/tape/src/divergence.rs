@@ -3,6 +3,7 @@
 mod report;
 
 use crate::image::{Difference, Image};
+use crate::schema::Resolution;
 use crate::tape::{Header, Track, TypeSpec};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -117,7 +118,7 @@ impl Comparison {
             .enumerate()
             .filter_map(|(i, spec)| {
                 let j = *places.get(&*spec.name)?;
-                let same_encoding = spec.schema.same_encoding(&b[j].schema);
+                let same_encoding = Resolution::new(&spec.schema, &b[j].schema).is_ok_and(|pair| pair.is_identity());
                 Some(CommonType { name: spec.name.clone(), places: (i, j), same_encoding })
             })
             .collect();

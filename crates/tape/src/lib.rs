@@ -34,10 +34,12 @@ pub use image::{
     ResourceState, Rows, Side,
 };
 pub use input::TickInput;
-pub use schema::{Field, SHAPES_MAX, Schema, SchemaBuilder, SchemaError, Shape, ShapeId, Variant};
+pub use schema::{
+    Field, Resolution, ResolveError, SHAPES_MAX, Schema, SchemaBuilder, SchemaError, Shape, ShapeId, Variant,
+};
 pub use tape::{
-    Changes, ClockChange, Digests, End, EndReason, FORMAT_VERSION, Header, Mark, Recovered, Start, Tape, TapeError,
-    TapeLimits, TapePart, TapeStream, Track, TypeSpec,
+    Changes, ClockChange, Digests, End, EndReason, FORMAT_VERSION, Header, Mark, Recovered, Resolved, Start, Tape,
+    TapeError, TapeLimits, TapePart, TapeStream, Track, TypeSpec,
 };
 pub use value::{Value, ValueTextError, encode_text};
 

@@ -1,6 +1,7 @@
 //! The encoding of a type as data, so that tapes can be read without the types that made them.
 
 mod check;
+mod resolve;
 mod text;
 
 use crate::canonical::{Canonical, DEPTH_MAX};
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use check::SchemaError;
+pub use resolve::{Resolution, ResolveError};
 
 /// Index of a [`Shape`] in its [`Schema`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

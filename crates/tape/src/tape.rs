@@ -11,6 +11,7 @@ mod header;
 mod limits;
 mod parts;
 mod reader;
+mod resolve;
 mod text;
 mod writer;
 
@@ -23,6 +24,7 @@ pub use error::TapeError;
 pub use header::{FORMAT_VERSION, Header, HeaderDifference, Start, TypeSpec};
 pub use limits::TapeLimits;
 pub use reader::Recovered;
+pub use resolve::Resolved;
 pub use writer::{TapePart, TapeStream};
 
 /// A recording as a value. `tick` counts ticks since the start gate; 0 is the first.

@@ -77,7 +77,11 @@ impl Value {
     }
 
     /// Reads a value, and returns its bytes with it.
-    fn read<'a>(schema: &Schema, id: ShapeId, input: &mut Source<'a>) -> Result<(Self, &'a [u8]), DecodeError> {
+    pub(crate) fn read<'a>(
+        schema: &Schema,
+        id: ShapeId,
+        input: &mut Source<'a>,
+    ) -> Result<(Self, &'a [u8]), DecodeError> {
         input.part(|input| match schema.shape(id) {
             Shape::Bool => bool::decode(input).map(Self::Bool),
             Shape::UInt { bits } => widened(input, *bits, false).map(u128::from_le_bytes).map(Self::UInt),

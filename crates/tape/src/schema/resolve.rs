@@ -1,7 +1,7 @@
 //! Values of an older type read as those of a newer one: by the names of fields and variants.
 
 use super::{Field, Schema, Shape, ShapeId};
-use crate::canonical::{Canonical, DEPTH_MAX, DecodeError, NO_ENTITY, NoEntities, Source, encode_to_vec};
+use crate::canonical::{Canonical, DecodeError, NO_ENTITY, NoEntities, Source};
 use crate::value::Value;
 use std::collections::BTreeSet;
 
@@ -31,7 +31,10 @@ pub struct Resolution<'a> {
 
 /// A field has another type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}: the tape has `{expected}`, this app has `{got}` (give the field another name, or its old type)", shown(path))]
+#[error(
+    "{}: the tape has `{expected}`, this app has `{got}` (give the field another name, or its old type)",
+    shown(path)
+)]
 pub struct ResolveError {
     /// The field, as `position.x`; empty for the value itself.
     pub path: String,
@@ -86,9 +89,13 @@ impl<'a> Resolution<'a> {
         pairs: &mut Vec<(ShapeId, ShapeId, String)>,
     ) -> Result<(), ResolveError> {
         let (from, to) = (self.from, self.to);
-        let changed = || ResolveError { path: path.into(), expected: from.text(a), got: to.text(b) };
+        let changed =
+            || ResolveError { path: path.into(), expected: from.text(a).to_string(), got: to.text(b).to_string() };
         match (from.shape(a), to.shape(b)) {
-            (Shape::Struct { fields: old, .. }, Shape::Struct { fields: new, .. }) => {
+            // Where no name has stayed it is another type, as a tuple struct that was given names.
+            (Shape::Struct { fields: old, .. }, Shape::Struct { fields: new, .. })
+                if old.is_empty() || new.is_empty() || old.iter().any(|field| find(new, field).is_some()) =>
+            {
                 self.pair_fields(old, new, path, pairs);
             }
             (Shape::Enum { variants: old, .. }, Shape::Enum { variants: new, .. }) => {
@@ -120,22 +127,16 @@ impl<'a> Resolution<'a> {
         Ok(())
     }
 
-    fn pair_fields(
-        &mut self,
-        old: &[Field],
-        new: &[Field],
-        path: &str,
-        pairs: &mut Vec<(ShapeId, ShapeId, String)>,
-    ) {
+    fn pair_fields(&mut self, old: &[Field], new: &[Field], path: &str, pairs: &mut Vec<(ShapeId, ShapeId, String)>) {
         self.is_identity &= old.len() == new.len() && old.iter().zip(new).all(|(a, b)| a.name == b.name);
         for field in old {
             let path = join(path, &field.name);
-            match new.iter().find(|twin| twin.name == field.name) {
+            match find(new, field) {
                 Some(twin) => pairs.push((field.shape, twin.shape, path)),
                 None => self.notes.push(format!("{path} was removed: what is recorded of it is dropped")),
             }
         }
-        for field in new.iter().filter(|field| old.iter().all(|twin| twin.name != field.name)) {
+        for field in new.iter().filter(|field| find(old, field).is_none()) {
             self.notes.push(format!("{} was added: its default is used", join(path, &field.name)));
         }
     }
@@ -251,7 +252,7 @@ impl<'a> Resolution<'a> {
             match (part, default) {
                 (Some(bytes), _) => out.extend_from_slice(&bytes),
                 (None, Some(bytes)) => out.extend_from_slice(bytes),
-                (None, None) => zero(self.to, field.shape, 0, out)?,
+                (None, None) => zero(self.to, field.shape, &mut ZERO_SHAPES_MAX.clone(), out)?,
             }
         }
         Ok(())
@@ -279,6 +280,10 @@ impl<'a> Resolution<'a> {
     }
 }
 
+fn find<'a>(fields: &'a [Field], like: &Field) -> Option<&'a Field> {
+    fields.iter().find(|field| field.name == like.name)
+}
+
 fn join(path: &str, step: &str) -> String {
     if path.is_empty() { step.into() } else { format!("{path}.{step}") }
 }
@@ -293,40 +298,35 @@ fn is_leaf(shape: &Shape) -> bool {
 }
 
 /// Writes the value that a type has without anything said: zero, empty, or its first variant.
-fn zero(schema: &Schema, id: ShapeId, depth: u32, out: &mut Vec<u8>) -> Result<(), DecodeError> {
-    if depth > DEPTH_MAX || out.len() > ZERO_BYTES_MAX {
-        return Err(DecodeError::TooDeep);
-    }
-    let mut each = |ids: &mut dyn Iterator<Item = ShapeId>| ids.try_for_each(|id| zero(schema, id, depth + 1, out));
-    match schema.shape(id) {
-        Shape::Array { item, len } => each(&mut (0..*len).map(|_| *item)),
-        Shape::Tuple { items } => each(&mut items.iter().copied()),
-        Shape::Struct { fields, .. } => each(&mut fields.iter().map(|field| field.shape)),
+///
+/// `left` bounds how many shapes are visited: an array may claim any length, and an enum may begin with itself.
+fn zero(schema: &Schema, id: ShapeId, left: &mut u32, out: &mut Vec<u8>) -> Result<(), DecodeError> {
+    *left = left.checked_sub(1).ok_or(DecodeError::TooDeep)?;
+    let bytes = match schema.shape(id) {
+        Shape::Array { item, len } => return (0..*len).try_for_each(|_| zero(schema, *item, left, out)),
+        Shape::Tuple { items } => return items.iter().try_for_each(|item| zero(schema, *item, left, out)),
+        Shape::Struct { fields, .. } => {
+            return fields.iter().try_for_each(|field| zero(schema, field.shape, left, out));
+        }
         Shape::Enum { name, variants } => {
             let none = || DecodeError::invalid(format!("enum {name}"), "no variant");
             let variant = variants.first().ok_or_else(none)?;
             out.extend_from_slice(&variant.tag.to_le_bytes());
-            variant.fields.iter().try_for_each(|field| zero(schema, field.shape, depth + 1, out))
+            return variant.fields.iter().try_for_each(|field| zero(schema, field.shape, left, out));
         }
         Shape::Entity => {
-            out.extend_from_slice(&encode_to_vec(&NO_ENTITY));
-            Ok(())
+            out.extend_from_slice(&NO_ENTITY.to_le_bytes());
+            return Ok(());
         }
-        leaf => {
-            let bytes = match leaf {
-                Shape::UInt { bits } | Shape::Int { bits } | Shape::Float { bits } | Shape::Fixed { bits, .. } => {
-                    *bits as usize / 8
-                }
-                Shape::Char => 4,
-                Shape::Duration => 12,
-                Shape::Bool | Shape::Option { .. } => 1,
-                _ => 8, // a count of nothing
-            };
-            out.resize(out.len() + bytes, 0);
-            Ok(())
-        }
-    }
+        Shape::UInt { bits } | Shape::Int { bits } | Shape::Float { bits } | Shape::Fixed { bits, .. } => bits / 8,
+        Shape::Bool | Shape::Option { .. } => 1,
+        Shape::Char => 4,
+        Shape::Duration => 12,
+        Shape::String | Shape::List { .. } | Shape::Set { .. } | Shape::Map { .. } => 8, // a count of nothing
+    };
+    out.resize(out.len() + bytes as usize, 0);
+    Ok(())
 }
 
-/// No default of a field is longer; an array that claims to be is none.
-const ZERO_BYTES_MAX: usize = 1 << 20;
+/// Most shapes of the default of a field; each takes a level of the stack at most.
+const ZERO_SHAPES_MAX: u32 = 1 << 10;
