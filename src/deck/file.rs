@@ -26,6 +26,18 @@ pub(crate) struct TapeWriter {
     thread: Option<JoinHandle<io::Result<u64>>>,
 }
 
+struct OnDisk(File);
+
+impl Write for OnDisk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.sync_all()
+    }
+}
+
 /// What became of a file.
 #[derive(Debug)]
 pub(crate) enum Outcome {
@@ -45,7 +57,17 @@ pub(crate) enum Refused {
 impl TapeWriter {
     /// Begins a new file at `path`, or the next free number in that folder.
     pub(crate) fn begin(path: &Path, header: &Header, initial: &Image) -> Result<Self, DeckError> {
-        let (path, mut file) = create(path, &header.game)?;
+        let (path, file) = create(path, &header.game)?;
+        Self::start(path, OnDisk(file), header, initial)
+    }
+
+    /// Writes into `file`; a flush brings it to the disk.
+    pub(super) fn start(
+        path: PathBuf,
+        mut file: impl Write + Send + 'static,
+        header: &Header,
+        initial: &Image,
+    ) -> Result<Self, DeckError> {
         let (mut stream, start) = TapeStream::begin(header, Some(initial));
         let (parts, waiting) = sync_channel::<TapePart>(PARTS_WAITING_MAX);
         let finished = Arc::new(Mutex::new(None));
@@ -59,13 +81,13 @@ impl TapeWriter {
             }
             let tape: Option<Arc<Tape>> = tape.lock().map_or(None, |mut tape| tape.take());
             let Some(tape) = tape else {
-                file.sync_all()?; // the game has died; the partial file says all there is
+                file.flush()?; // the game has died; the partial file says all there is
                 return Ok(0);
             };
             if ticks == tape.tick_count() {
                 file.write_all(&stream.end(&tape.end))?;
             }
-            file.sync_all()?;
+            file.flush()?;
             finish(&target, &tape)
         };
         let thread = std::thread::Builder::new().name("tape writer".into()).spawn(work);
@@ -173,6 +195,67 @@ fn finish(path: &Path, tape: &Tape) -> io::Result<u64> {
         bevy_replay_tape::TapeError::Io { error, .. } => error,
         error => io::Error::other(error),
     })?;
-    fs::remove_file(partial(path))?;
+    match fs::remove_file(partial(path)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     Ok(fs::metadata(path)?.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::deck::recorder::{Detail, Recorder, RecorderLimits};
+    use bevy_replay_tape::{Digest, EndReason};
+    use std::sync::mpsc;
+    use std::time::{Duration, Instant};
+
+    /// A disk that writes nothing until it is told to.
+    struct Stuck(mpsc::Receiver<()>);
+
+    impl Write for Stuck {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _ = self.0.recv();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the time that a tick waits is what is tested")]
+    fn a_disk_that_is_too_slow_ends_the_tape_whole_and_no_tick_waits() -> Result<(), Box<dyn core::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("run.tape");
+        let (go_on, stuck) = mpsc::channel();
+        let header = Header::new("my_game");
+        let mut recorder = Recorder::new(header.clone(), Image::default(), Detail::Roots, RecorderLimits::default());
+        recorder.goes_into(TapeWriter::start(path.clone(), Stuck(stuck), &header, &Image::default())?);
+        let mut waits = Vec::new();
+        let reason = loop {
+            recorder.begin_tick(waits.len() as u64, header.timestep_ns);
+            let digest = Digest { root: waits.len() as u64, ..Digest::default() };
+            let start = Instant::now();
+            let ended = recorder.end_tick(&Image::default(), &digest, None);
+            waits.push(start.elapsed());
+            if let Some(reason) = ended {
+                break reason;
+            }
+        };
+        assert_eq!(reason, EndReason::WriterTooSlow);
+        // One part is in the hands of the thread, so many wait, and the next one finds no room.
+        let ticks = waits.len() as u64;
+        assert!((64 * 32..=66 * 32).contains(&ticks), "{ticks}");
+        waits.sort();
+        let most = waits[waits.len() * 99 / 100];
+        assert!(most < Duration::from_micros(100), "99 of 100 ticks wait for less than {most:?}");
+        let (tape, writer) = recorder.finish(reason);
+        assert_eq!((tape.tick_count(), tape.end.reason), (ticks, EndReason::WriterTooSlow));
+        drop(go_on);
+        drop(writer); // waits for the file
+        assert_eq!(*tape, Tape::load(&path)?);
+        Ok(())
+    }
 }

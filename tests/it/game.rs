@@ -307,8 +307,20 @@ const ANSWER: &str = "answer: ";
 
 /// Runs a test of this binary in a process of its own, which finds `task` in [`task`], and returns its answer.
 pub(crate) fn in_child(test: &str, task: &str, threads: u32) -> Result<Vec<String>, Box<dyn core::error::Error>> {
+    in_child_through(&["env"], test, task, threads)
+}
+
+/// Like [`in_child`], started by another program.
+pub(crate) fn in_child_through(
+    starter: &[&str],
+    test: &str,
+    task: &str,
+    threads: u32,
+) -> Result<Vec<String>, Box<dyn core::error::Error>> {
     let test = test.strip_prefix(concat!(env!("CARGO_CRATE_NAME"), "::")).unwrap_or(test);
-    let output = std::process::Command::new(std::env::current_exe()?)
+    let output = std::process::Command::new(starter[0])
+        .args(&starter[1..])
+        .arg(std::env::current_exe()?)
         .args(["--exact", test, "--nocapture"])
         .env(CHILD, task)
         .env(THREADS, threads.to_string())

@@ -11,6 +11,8 @@ mod deck;
 mod devices;
 mod equal_digests;
 mod executors;
+#[cfg(feature = "file")]
+mod files;
 mod find_divergence;
 #[cfg(feature = "reflect")]
 mod foreign_types;
@@ -20,6 +22,7 @@ mod hierarchy;
 mod input_changes;
 mod last_words;
 mod limits;
+mod older_tapes;
 mod once;
 mod platforms;
 mod processes;

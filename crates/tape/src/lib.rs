@@ -17,6 +17,7 @@
 
 mod canonical;
 mod divergence;
+mod expectation;
 mod image;
 mod input;
 mod schema;
@@ -29,6 +30,7 @@ pub use canonical::{
     decode_from_slice, encode_to_vec, width_equal, width_sum,
 };
 pub use divergence::{Comparison, Divergence, Evidence, HeaderDifference, Later, Report, Verdict};
+pub use expectation::{Expectation, ExpectationError};
 pub use image::{
     BLOCK_ROWS, BlockDigests, DIGEST_VERSION, Delta, DeltaError, Difference, Digest, Ids, Image, Lane, LaneDelta,
     ResourceState, Rows, Side,
@@ -38,10 +40,10 @@ pub use schema::{
     Field, Resolution, ResolveError, SHAPES_MAX, Schema, SchemaBuilder, SchemaError, Shape, ShapeId, Variant,
 };
 pub use tape::{
-    Changes, ClockChange, Digests, End, EndReason, FORMAT_VERSION, Header, Mark, Recovered, Resolved, Start, Tape,
-    TapeError, TapeLimits, TapePart, TapeStream, Track, TypeSpec,
+    Changes, ClockChange, CutError, Digests, End, EndReason, FORMAT_VERSION, Header, Mark, Recovered, Resolved, Start,
+    Tape, TapeError, TapeLimits, TapePart, TapeStream, Track, TypeSpec,
 };
-pub use value::{Value, ValueTextError, encode_text};
+pub use value::{Value, ValueTextError, encode_json, encode_text};
 
 /// What derived code refers to; no part of the public interface.
 #[doc(hidden)]

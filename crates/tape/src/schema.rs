@@ -204,6 +204,53 @@ impl Schema {
         &self.shapes[id.0 as usize]
     }
 
+    /// Returns the schema of a part: one of its shapes and all that this is made of.
+    #[must_use]
+    pub(crate) fn part(&self, id: ShapeId) -> Self {
+        let (mut shapes, mut ids) = (Vec::new(), BTreeMap::from([(id, Self::ROOT)]));
+        let mut left = vec![id];
+        while let Some(id) = left.pop() {
+            for child in Self::children(self.shape(id)) {
+                let next = ShapeId(u32::try_from(ids.len()).unwrap_or(u32::MAX));
+                if let std::collections::btree_map::Entry::Vacant(entry) = ids.entry(child) {
+                    entry.insert(next);
+                    left.push(child);
+                }
+            }
+        }
+        let mut places: Vec<(ShapeId, ShapeId)> = ids.iter().map(|(old, new)| (*new, *old)).collect();
+        places.sort_unstable();
+        for (_, old) in places {
+            let mut shape = self.shape(old).clone();
+            Self::children_mut(&mut shape).for_each(|child| *child = ids[child]);
+            shapes.push(shape);
+        }
+        Self { shapes }
+    }
+
+    /// Returns the schema of a number.
+    pub(crate) fn leaf(&self, id: ShapeId) -> Self {
+        Self { shapes: vec![self.shape(id).clone()] }
+    }
+
+    fn children_mut(shape: &mut Shape) -> Box<dyn Iterator<Item = &mut ShapeId> + '_> {
+        match shape {
+            Shape::Option { item } | Shape::Array { item, .. } | Shape::List { item } | Shape::Set { item } => {
+                Box::new(core::iter::once(item))
+            }
+            Shape::Map { key, value } => Box::new([key, value].into_iter()),
+            Shape::Tuple { items } => Box::new(items.iter_mut()),
+            Shape::Struct { fields, .. } => Box::new(fields.iter_mut().map(|field| &mut field.shape)),
+            Shape::Enum { variants, .. } => {
+                Box::new(variants.iter_mut().flat_map(|variant| &mut variant.fields).map(|field| &mut field.shape))
+            }
+            Shape::Bool | Shape::UInt { .. } | Shape::Int { .. } | Shape::Float { .. } | Shape::Fixed { .. } => {
+                Box::new(core::iter::empty())
+            }
+            Shape::Char | Shape::String | Shape::Duration | Shape::Entity => Box::new(core::iter::empty()),
+        }
+    }
+
     /// Returns the size of the encoding in bytes where every value has the same.
     #[must_use]
     pub fn width(&self) -> Option<usize> {

@@ -4,6 +4,7 @@ mod changes;
 mod check;
 mod chunk;
 mod columns;
+mod cut;
 mod error;
 #[cfg(feature = "file")]
 mod file;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use changes::{Changes, Track};
+pub use cut::CutError;
 pub use error::TapeError;
 pub use header::{FORMAT_VERSION, Header, HeaderDifference, Start, TypeSpec};
 pub use limits::TapeLimits;

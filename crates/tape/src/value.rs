@@ -1,5 +1,6 @@
 //! Canonical bytes read with a schema alone: what reports, text tapes and tools show.
 
+mod json;
 mod text;
 
 use crate::canonical::{Canonical, DecodeError, NO_ENTITY, NoEntities, Source};
@@ -7,6 +8,7 @@ use crate::schema::{Field, Schema, Shape, ShapeId, is_tuple};
 use core::fmt;
 use core::time::Duration;
 
+pub use json::encode_json;
 pub use text::{ValueTextError, encode_text};
 pub(crate) use text::{is_name, ron_options};
 

@@ -29,6 +29,8 @@ proptest! {
         prop_assert_eq!(&Tape::from_text(&text)?, &tape, "{}", text);
         prop_assert_eq!(&Tape::from_bytes(text.as_bytes())?, &tape);
         prop_assert_eq!(&Tape::from_text(&text)?.to_text(), &text);
+        let json = tape.to_json().to_string();
+        prop_assert_eq!(&Tape::from_bytes(json.as_bytes())?, &tape, "{}", json);
         let windows = text.replace('\n', "\r\n");
         prop_assert_eq!(&Tape::from_text(&windows)?, &tape);
         prop_assert_eq!(&Tape::from_text(&format!("\u{feff}\r\n~~~\r\n{windows}~~~\r\n"))?, &tape);

@@ -33,6 +33,11 @@ impl Recorder {
     pub(crate) fn write_to(&mut self, path: &Path) -> Result<(), DeckError> {
         let Some(initial) = &self.tape.initial else { return Ok(()) };
         let writer = TapeWriter::begin(path, &self.tape.header, initial)?;
+        self.goes_into(writer);
+        Ok(())
+    }
+
+    pub(in crate::deck) fn goes_into(&mut self, writer: TapeWriter) {
         self.file = Some(IntoFile {
             writer,
             ticks: 0,
@@ -45,7 +50,6 @@ impl Recorder {
             marks: 0,
             idle_frames: 0,
         });
-        Ok(())
     }
 
     /// Returns whether what was recorded goes to a file, too.

@@ -60,6 +60,9 @@ pub struct Header {
     /// Fingerprints of content given by the game.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub content: BTreeMap<String, String>,
+    /// What the state must be, one [`Expectation`](crate::Expectation) a line.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<String>,
     /// For people.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub notes: String,
@@ -115,6 +118,7 @@ impl Header {
             lanes: Vec::new(),
             resources: Vec::new(),
             content: BTreeMap::new(),
+            expectations: Vec::new(),
             notes: String::new(),
         }
     }
@@ -193,6 +197,7 @@ impl Header {
             lanes,
             resources,
             content,
+            expectations: _,
             notes: _,
         } = self;
         let differs = |field: &str, expected: String, got: String, refused: bool| {

@@ -1,4 +1,5 @@
-//! The text form (RON): one line per change, readable in a diff, fit to be pasted into an issue.
+//! The text form (RON): one line per change, readable in a diff, fit to be pasted into an issue. And the same as JSON,
+//! for other programs.
 
 use super::check::{FormatOfHeader, check_format, check_header};
 use super::header::hex;
@@ -6,19 +7,55 @@ use super::parts::{empty_image, sorted_ids};
 use super::{Changes, ClockChange, Digests, End, Header, Mark, Tape, TapeError, TapeLimits, Track};
 use crate::image::{Delta, Image, LaneDelta};
 use crate::schema::Schema;
-use crate::value::{Value, encode_text, ron_options};
+use crate::value::{Value, ValueTextError, encode_json, encode_text, ron_options};
 use ron::error::{Position, SpannedError};
 use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
 use ron::value::RawValue;
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 /// A 64-bit digest, in hex.
 #[derive(Serialize, Deserialize)]
 #[serde(transparent)]
 struct Hex(#[serde(with = "hex")] u64);
 
+/// How one value is written: as RON, or as JSON.
+trait Written: Sized + Serialize + for<'de> Deserialize<'de> {
+    /// Shows canonical bytes.
+    fn shown(schema: &Schema, bytes: &[u8]) -> Self;
+    /// Reads it back.
+    fn read(&self, schema: &Schema) -> Result<Vec<u8>, ValueTextError>;
+}
+
 type Text = Box<RawValue>;
+
+impl Written for Text {
+    fn shown(schema: &Schema, bytes: &[u8]) -> Self {
+        let value = Value::decode(schema, bytes).map(|value| value.to_string());
+        let written = value.map(|text| ron_options().from_str(&text));
+        // Values of schemas that no tape may hold are no RON; that they are there is still seen.
+        match written {
+            Ok(Ok(text)) => text,
+            Ok(Err(_)) => RawValue::from_boxed_ron("\"unreadable\"".into()).expect("a string is RON"),
+            Err(error) => RawValue::from_boxed_ron(format!("{:?}", error.to_string()).into()).expect("a string is RON"),
+        }
+    }
+
+    fn read(&self, schema: &Schema) -> Result<Vec<u8>, ValueTextError> {
+        encode_text(schema, self.get_ron())
+    }
+}
+
+impl Written for Json {
+    fn shown(schema: &Schema, bytes: &[u8]) -> Self {
+        Value::decode(schema, bytes).map_or_else(|error| Self::String(error.to_string()), |value| value.to_json())
+    }
+
+    fn read(&self, schema: &Schema) -> Result<Vec<u8>, ValueTextError> {
+        encode_json(schema, self)
+    }
+}
 
 /// What is read of a text of a later format.
 #[derive(Deserialize)]
@@ -27,21 +64,21 @@ struct TextFormat {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TextTape {
+#[serde(deny_unknown_fields, bound(deserialize = "T: Deserialize<'de>"))]
+struct TextTape<T> {
     header: Header,
     /// Sim ids of the initial state; without them there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     entities: Option<Vec<u64>>,
     /// (sim id, type, value)
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    components: Vec<(u64, String, Text)>,
+    components: Vec<(u64, String, T)>,
     /// (type, value)
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    resources: Vec<(String, Text)>,
+    resources: Vec<(String, T)>,
     /// (tick, type, value)
     #[serde(default)]
-    inputs: Vec<(u64, String, Text)>,
+    inputs: Vec<(u64, String, T)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     clock: Vec<ClockChange>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -50,7 +87,7 @@ struct TextTape {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     types: Vec<(u64, Vec<Hex>)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    values: Vec<TextDelta>,
+    values: Vec<TextDelta<T>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     marks: Vec<Mark>,
     #[serde(default)]
@@ -58,8 +95,8 @@ struct TextTape {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TextDelta {
+#[serde(deny_unknown_fields, bound(deserialize = "T: Deserialize<'de>"))]
+struct TextDelta<T> {
     after: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     despawned: Vec<u64>,
@@ -70,16 +107,16 @@ struct TextDelta {
     removed: Vec<(u64, String)>,
     /// (sim id, type, value)
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    changed: Vec<(u64, String, Text)>,
+    changed: Vec<(u64, String, T)>,
     /// (type, value)
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    resources: Vec<(String, Option<Text>)>,
+    resources: Vec<(String, Option<T>)>,
 }
 
 /// Returns whether text is meant to be a tape: it starts as RON does, or as a Markdown fence.
 pub(super) fn looks_like_text(text: &str) -> bool {
     let start = text.trim_start_matches('\u{feff}').trim_start();
-    ["(", "//", "/*", "```", "~~~", "#!["].iter().any(|sign| start.starts_with(sign))
+    ["(", "//", "/*", "```", "~~~", "#![", "{"].iter().any(|sign| start.starts_with(sign))
 }
 
 /// Takes the text out of a Markdown fence, if it stands in one.
@@ -113,19 +150,8 @@ fn bad_text(text: &str, body: &str, error: &SpannedError) -> TapeError {
     }
 }
 
-fn raw(schema: &Schema, bytes: &[u8]) -> Text {
-    let value = Value::decode(schema, bytes).map(|value| value.to_string());
-    let written = value.map(|text| ron_options().from_str(&text));
-    // Values of schemas that no tape may hold are no RON; that they are there is still seen.
-    match written {
-        Ok(Ok(text)) => text,
-        Ok(Err(_)) => RawValue::from_boxed_ron("\"unreadable\"".into()).expect("a string is RON"),
-        Err(error) => RawValue::from_boxed_ron(format!("{:?}", error.to_string()).into()).expect("a string is RON"),
-    }
-}
-
-fn bytes(schema: &Schema, text: &RawValue, place: impl Fn() -> String) -> Result<Vec<u8>, TapeError> {
-    encode_text(schema, text.get_ron()).map_err(|error| TapeError::BadTextValue { place: place(), error })
+fn bytes(schema: &Schema, text: &impl Written, place: impl Fn() -> String) -> Result<Vec<u8>, TapeError> {
+    text.read(schema).map_err(|error| TapeError::BadTextValue { place: place(), error })
 }
 
 impl Tape {
@@ -136,15 +162,25 @@ impl Tape {
     /// Never: all parts of a tape can be written.
     #[must_use]
     pub fn to_text(&self) -> String {
+        let text = self.written::<Text>();
+        let style = PrettyConfig::new().depth_limit(2).new_line("\n").indentor("  ").separate_tuple_members(false);
+        let options = ron::Options::default().without_recursion_limit();
+        let mut out =
+            options.to_string_pretty(&text, style.extensions(Extensions::empty())).expect("a tape is plain data");
+        out.push('\n');
+        out
+    }
+
+    fn written<T: Written>(&self) -> TextTape<T> {
         let Self { header, initial, tracks, clock, digests, values, marks, end } = self;
-        let mut inputs: Vec<(u64, String, Text)> = tracks
+        let mut inputs: Vec<(u64, String, T)> = tracks
             .iter()
             .flat_map(|track| {
-                track.changes.iter().map(|(tick, bytes)| (tick, track.name.clone(), raw(&track.schema, bytes)))
+                track.changes.iter().map(|(tick, bytes)| (tick, track.name.clone(), T::shown(&track.schema, bytes)))
             })
             .collect();
         inputs.sort_by_key(|change| change.0);
-        let text = TextTape {
+        TextTape {
             header: header.clone(),
             entities: initial.as_ref().map(|image| image.roster.to_vec()),
             components: initial.iter().flat_map(component_rows).collect(),
@@ -159,13 +195,21 @@ impl Tape {
             values: initial.iter().flat_map(|image| values.iter().map(|delta| text_delta(image, delta))).collect(),
             marks: marks.clone(),
             end: end.clone(),
-        };
-        let style = PrettyConfig::new().depth_limit(2).new_line("\n").indentor("  ").separate_tuple_members(false);
-        let options = ron::Options::default().without_recursion_limit();
-        let mut out =
-            options.to_string_pretty(&text, style.extensions(Extensions::empty())).expect("a tape is plain data");
-        out.push('\n');
-        out
+        }
+    }
+
+    /// Writes the tape as JSON, for other programs; read back as any other form.
+    ///
+    /// Values are objects and arrays; what JSON cannot hold is text: numbers above 2^53, NaN and infinity, fixed-point
+    /// numbers. An option is `null` or an array of one, a map is an array of pairs, a variant with fields an object of
+    /// one.
+    ///
+    /// # Panics
+    ///
+    /// Never: all parts of a tape can be written.
+    #[must_use]
+    pub fn to_json(&self) -> Json {
+        serde_json::to_value(self.written::<Json>()).expect("a tape is plain data")
     }
 
     /// Reads the text form with the default limits. Windows line ends and Markdown fences are accepted.
@@ -185,7 +229,30 @@ impl Tape {
     pub fn from_text_limited(text: &str, limits: TapeLimits) -> Result<Self, TapeError> {
         TapeLimits::check("bytes", text.len() as u64, limits.bytes)?;
         let body = unfenced(text);
-        let text: TextTape = ron_options().from_str(body).map_err(|error| bad_text(text, body, &error))?;
+        if body.starts_with('{') {
+            return Self::from_json_limited(body, limits);
+        }
+        let text: TextTape<Text> = ron_options().from_str(body).map_err(|error| bad_text(text, body, &error))?;
+        Self::from_written(text, limits)
+    }
+
+    /// Reads the JSON form.
+    pub(super) fn from_json_limited(text: &str, limits: TapeLimits) -> Result<Self, TapeError> {
+        let bad = |error: serde_json::Error| {
+            if let Ok(TextFormat { header }) = serde_json::from_str(text)
+                && let Err(newer) = check_format(header.format)
+            {
+                return newer;
+            }
+            // The place stands in the error's text, too.
+            let (line, column, reason) = (error.line(), error.column(), error.to_string());
+            let reason = reason.split(" at line ").next().unwrap_or(&reason).into();
+            TapeError::BadText { line, column, reason }
+        };
+        Self::from_written(serde_json::from_str::<TextTape<Json>>(text).map_err(bad)?, limits)
+    }
+
+    fn from_written<T: Written>(text: TextTape<T>, limits: TapeLimits) -> Result<Self, TapeError> {
         let TextTape { mut header, entities, components, resources, inputs, clock, roots, types, values, marks, end } =
             text;
 
@@ -226,19 +293,22 @@ impl Tape {
     }
 }
 
-fn component_rows(image: &Image) -> Vec<(u64, String, Text)> {
+fn component_rows<T: Written>(image: &Image) -> Vec<(u64, String, T)> {
     let lanes = image.lanes.iter();
     let rows = lanes.flat_map(|lane| {
-        lane.ids.iter().enumerate().map(|(row, id)| (*id, lane.name.to_string(), raw(&lane.schema, lane.rows.row(row))))
+        lane.ids
+            .iter()
+            .enumerate()
+            .map(|(row, id)| (*id, lane.name.to_string(), T::shown(&lane.schema, lane.rows.row(row))))
     });
     let mut rows: Vec<_> = rows.collect();
     rows.sort_by_key(|row| row.0);
     rows
 }
 
-fn resource_rows(image: &Image) -> Vec<(String, Text)> {
+fn resource_rows<T: Written>(image: &Image) -> Vec<(String, T)> {
     let present = image.resources.iter().filter(|resource| resource.present);
-    present.map(|resource| (resource.name.to_string(), raw(&resource.schema, &resource.bytes))).collect()
+    present.map(|resource| (resource.name.to_string(), T::shown(&resource.schema, &resource.bytes))).collect()
 }
 
 fn unknown_type(name: &str) -> TapeError {
@@ -260,11 +330,11 @@ fn resource_index(image: &Image, name: &str) -> Result<usize, TapeError> {
     image.resources.binary_search_by(|resource| (*resource.name).cmp(name)).map_err(|_| unknown_type(name))
 }
 
-fn initial_image(
+fn initial_image<T: Written>(
     header: &Header,
     ids: Vec<u64>,
-    components: Vec<(u64, String, Text)>,
-    resources: Vec<(String, Text)>,
+    components: Vec<(u64, String, T)>,
+    resources: Vec<(String, T)>,
 ) -> Result<Image, TapeError> {
     let mut image = empty_image(header);
     image.roster = sorted_ids(ids, "the initial state")?;
@@ -288,7 +358,7 @@ fn initial_image(
     Ok(image)
 }
 
-fn text_delta(image: &Image, delta: &Delta) -> TextDelta {
+fn text_delta<T: Written>(image: &Image, delta: &Delta) -> TextDelta<T> {
     let Delta { tick, despawned, spawned, lanes, resources } = delta;
     let (mut removed, mut changed) = (Vec::new(), Vec::new());
     for LaneDelta { lane, removed: gone, changed: ids, bytes } in lanes {
@@ -298,13 +368,13 @@ fn text_delta(image: &Image, delta: &Delta) -> TextDelta {
         let mut rest = &**bytes;
         for id in ids {
             let size = Value::measure(&lane.schema, rest).unwrap_or(rest.len());
-            changed.push((*id, name(), raw(&lane.schema, &rest[..size])));
+            changed.push((*id, name(), T::shown(&lane.schema, &rest[..size])));
             rest = &rest[size..];
         }
     }
     let resources = resources.iter().map(|(index, bytes)| {
         let resource = &image.resources[*index as usize];
-        (resource.name.to_string(), bytes.as_ref().map(|bytes| raw(&resource.schema, bytes)))
+        (resource.name.to_string(), bytes.as_ref().map(|bytes| T::shown(&resource.schema, bytes)))
     });
     TextDelta {
         after: *tick,
@@ -316,7 +386,7 @@ fn text_delta(image: &Image, delta: &Delta) -> TextDelta {
     }
 }
 
-fn delta_of_text(image: &Image, text: TextDelta) -> Result<Delta, TapeError> {
+fn delta_of_text<T: Written>(image: &Image, text: TextDelta<T>) -> Result<Delta, TapeError> {
     let TextDelta { after, despawned, spawned, removed, changed, resources } = text;
     let mut delta = Delta { tick: after, despawned, spawned, ..Delta::default() };
     let removed = by_lane(image, removed.into_iter().map(|(id, name)| (id, name, ())).collect())?;
