@@ -497,3 +497,17 @@ fn values_of_another_width_are_written_and_refused() {
     let error = Tape::from_bytes(&tape.to_bytes()).expect_err("three bytes are no Steer").to_string();
     assert!(error.contains("the width of its values is not that of its type"), "{error}");
 }
+
+/// Writes the tapes of the current format that are kept for ever. Run by hand, once for each format.
+#[test]
+#[ignore = "it makes a fixture"]
+fn write_the_tapes_of_this_format() -> TestResult {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/tapes");
+    let tape = falling(50);
+    tape.save(folder.join("v1.tape"))?;
+    tape.save(folder.join("v1.ron"))?;
+    let mut stream = TapeStream::begin(&tape.header, tape.initial.as_ref());
+    let part = &parts(&tape, 32)[0];
+    let file = [stream.1, stream.0.append(part), b"INPT and so on".to_vec()].concat();
+    std::fs::write(folder.join("v1.tape.partial"), file).map_err(|error| TapeError::Io { path: String::new(), error })
+}

@@ -6,7 +6,11 @@ use std::path::Path;
 /// Writes a file that must not exist yet; where that fails, nothing is left behind and nothing was overwritten.
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".").suffix(".tmp").tempfile_in(folder).map_err(bare)?;
+    let mut builder = tempfile::Builder::new();
+    // Temporary files are for their owner alone, tapes are files as any other.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.prefix(".").suffix(".tmp").tempfile_in(folder).map_err(bare)?;
     file.write_all(bytes).map_err(bare)?;
     file.as_file().sync_all()?;
     file.persist_noclobber(path).map_err(|error| bare(error.error))?;
