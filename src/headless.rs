@@ -11,7 +11,8 @@ use bevy_app::{FixedMain, Plugins, prelude::*};
 use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::{Schedules, SingleThreadedExecutor};
 use bevy_replay_tape::{
-    Changes, Comparison, Evidence, Header, Report, Tape, TapeError, TickInput, Track, encode_to_vec,
+    Changes, Comparison, Evidence, Expectation, ExpectationError, Header, Report, Tape, TapeError, TickInput, Track,
+    encode_to_vec,
 };
 use bevy_time::{Fixed, Time, TimePlugin, TimeUpdateStrategy};
 use core::time::Duration;
@@ -46,6 +47,9 @@ pub struct Headless {
     executor: Executor,
     feed: Tape,
     checks: Vec<(u64, Check)>,
+    expectations: Vec<String>,
+    /// Those that are not looked at yet, the first one last.
+    expected: Vec<Expectation>,
     detail: Option<Detail>,
     seed: Option<u64>,
     frame: usize,
@@ -117,6 +121,17 @@ pub enum ReplayError {
     /// A state could not be put back.
     #[error(transparent)]
     Restore(#[from] crate::state::RestoreError),
+    /// The state is not what was expected, or the line that says so cannot be read.
+    #[error(transparent)]
+    Expectation(#[from] ExpectationError),
+    /// An expectation is of a tick that did not come.
+    #[error("`{line}` is never looked at: the run has {ticks} ticks")]
+    NotReached {
+        /// The line.
+        line: String,
+        /// How many ticks have run.
+        ticks: u64,
+    },
     /// The digests do not match.
     #[error("{0}")]
     Diverged(Box<Report>),
@@ -203,6 +218,8 @@ impl Headless {
             executor: Executor::default(),
             feed: Tape::new(Header::default()),
             checks: Vec::new(),
+            expectations: Vec::new(),
+            expected: Vec::new(),
             detail: None,
             seed: None,
             frame: 0,
@@ -270,6 +287,16 @@ impl Headless {
         self
     }
 
+    /// Expects the state to be so in the run that follows: `tick 300 [sim:4] Player.on_ground == false`, see
+    /// [`Expectation`]. Where it is not, the run fails with [`ReplayError::Expectation`].
+    ///
+    /// [`replay_inputs`](Self::replay_inputs) also expects what the tape's header does.
+    #[must_use]
+    pub fn expect(mut self, line: impl Into<String>) -> Self {
+        self.expectations.push(line.into());
+        self
+    }
+
     /// Runs as many ticks as there are inputs, and records them.
     ///
     /// # Errors
@@ -293,6 +320,7 @@ impl Headless {
         }
         self.deck().record();
         self.drive(ticks)?;
+        self.check_reached()?;
         let tape = self.with(|world, runtime| {
             runtime.end_recording(world, bevy_replay_tape::EndReason::Stopped);
             world.resource::<Deck>().tape().cloned()
@@ -395,6 +423,7 @@ impl Headless {
     fn play(mut self, tape: Arc<Tape>, options: PlayOptions) -> Result<Run, ReplayError> {
         self.begin(&tape, PlayOptions { forget: true, ..options })?;
         self.drive(tape.tick_count())?;
+        self.check_reached()?;
         let report = match options.compares() {
             true => Some(self.finished_report(&tape)?),
             false => None,
@@ -413,6 +442,9 @@ impl Headless {
         }
         if !differences.is_empty() && !options.force {
             return Err(DeckError::Refused { differences }.into());
+        }
+        if options.inputs_only && !options.compare {
+            self.expectations.extend(tape.header.expectations.iter().cloned());
         }
         self.deck().play(tape.clone(), options);
         Ok(())
@@ -500,11 +532,16 @@ impl Headless {
 
     /// Runs frames until so many ticks have run, and the checks that are due on the way.
     fn drive(&mut self, ticks: u64) -> Result<(), ReplayError> {
+        for line in core::mem::take(&mut self.expectations) {
+            self.expected.push(line.parse()?);
+        }
+        self.expected.sort_by_key(|expectation| core::cmp::Reverse(expectation.tick()));
         let mut tickless = 0;
-        self.run_checks();
+        self.run_checks()?;
         while self.ticks() < ticks {
             let before = self.ticks();
-            self.update(ticks);
+            let next = self.expected.last().map(Expectation::tick).filter(|tick| *tick > before);
+            self.update(next.map_or(ticks, |next| next.min(ticks)));
             // What the game itself asks of the deck may be refused without harm to the run.
             match self.deck().error.take() {
                 None
@@ -517,9 +554,17 @@ impl Headless {
             if tickless > TICKLESS_FRAMES_MAX {
                 return Err(ReplayError::NoTicks { frames: tickless });
             }
-            self.run_checks();
+            self.run_checks()?;
         }
         Ok(())
+    }
+
+    /// Makes sure that each expectation was looked at.
+    fn check_reached(&self) -> Result<(), ReplayError> {
+        match self.expected.last() {
+            Some(left) => Err(ReplayError::NotReached { line: left.to_string(), ticks: self.ticks() }),
+            None => Ok(()),
+        }
     }
 
     /// Runs one frame, but not past the wanted tick or the next check where the pacing allows.
@@ -542,7 +587,8 @@ impl Headless {
         self.app.update();
     }
 
-    fn run_checks(&mut self) {
+    /// Runs the checks that are due, and takes the expectations that are.
+    fn run_checks(&mut self) -> Result<(), ReplayError> {
         let now = self.ticks();
         let (due, later) = core::mem::take(&mut self.checks).into_iter().partition(|check| check.0 <= now);
         self.checks = later;
@@ -551,6 +597,13 @@ impl Headless {
         for (_, check) in due {
             check(self.app.world_mut());
         }
+        while let Some(expectation) = self.expected.pop_if(|expectation| expectation.tick() == now) {
+            self.with(|world, runtime| -> Result<(), ReplayError> {
+                let state = runtime.look(world).map_err(DeckError::State)?;
+                Ok(expectation.check(&state.image)?)
+            })?;
+        }
+        Ok(())
     }
 
     fn into_run(self, report: Option<Report>, tape: Option<Arc<Tape>>) -> Run {

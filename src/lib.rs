@@ -66,7 +66,9 @@
 //! **Order.** Where a game leaves the order of conflicting systems open, they run in the order in which
 //! they were added, on every executor: [`TickOrder`]. [`AmbiguousPairs`] lists them.
 //!
-//! **Tape.** A [`Tape`] is a value: header, initial state, inputs, digests. It has a text form.
+//! **Tape.** A [`Tape`] is a value: header, initial state, inputs, digests. It has a text form. In a file
+//! ([`Deck::record_to`], [`Tape::save`]) it is as [`guide::tape_format`] says; the program `bevy-replay` of
+//! `bevy_replay_tape` reads tapes of any game.
 //!
 //! # Plugins
 //!
@@ -122,6 +124,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `file` (default) | records into files while the game runs: [`Deck::record_to`], [`Tape::save`] |
 //! | `raw-input` (default) | keyboard, mouse and gamepads as recorded input: [`RawInputPlugin`] |
 //! | `states` | Bevy's states, exact in ticks and recorded |
 //! | `reflect` | components and resources of other crates, through reflection |
@@ -131,7 +134,8 @@
 //!
 //! # Troubleshooting
 //!
-//! - *The tape is refused*: the message names the item and both values. Raise `rules` only when old
+//! - *The tape is refused*: the message names the item and both values. Inputs whose fields were added, removed or
+//!   reordered are read all the same; a field with another type is named. Raise `rules` only when old
 //!   tapes should stop being valid; play a bug's tape with `replay_inputs`.
 //! - *It diverges at the first tick*: the initial states differ; the report lists fields. Is the level
 //!   built from [`Seed`]?
@@ -206,6 +210,11 @@ pub mod guide {
 
     #[doc = include_str!("../docs/digest.md")]
     pub mod digest {}
+
+    /// [digest.md]: crate::guide::digest
+    ///
+    #[doc = include_str!("../docs/tape-format.md")]
+    pub mod tape_format {}
 }
 
 /// What ticks see of keyboard, mouse and gamepads, as values on tapes. Games read Bevy's own types.

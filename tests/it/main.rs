@@ -11,6 +11,7 @@ mod deck;
 mod devices;
 mod equal_digests;
 mod executors;
+mod expectations;
 #[cfg(feature = "file")]
 mod files;
 mod find_divergence;

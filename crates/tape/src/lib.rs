@@ -1,7 +1,7 @@
 //! The values of `bevy_replay`, without an engine: canonical encoding and schemas, images of a game's
 //! state, their digests and differences, tapes, and the report that names a divergence.
 //!
-//! Nothing here touches a `World` or a clock, and files are touched by [`Tape::load`] alone. Games use this
+//! Nothing here touches a `World` or a clock, and files are touched by [`Tape::load`] and `Tape::save` alone. Games use this
 //! crate through `bevy_replay`, which re-exports it; tools that read tapes of games they have never seen use
 //! it alone.
 //!
@@ -11,6 +11,8 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `file` (default) | `Tape::save` |
+//! | `cli` | the program `bevy-replay` |
 //! | `bevy` | canonical encodings of Bevy's `Entity`, `Timer` and `Stopwatch` |
 //! | `glam` | canonical encodings of glam's vectors, quaternions and matrices |
 //! | `fixed` | canonical encodings of the `fixed` crate's numbers |

@@ -156,6 +156,7 @@ impl<'a> Resolution<'a> {
         let mut out = Vec::new();
         self.value(Schema::ROOT, Schema::ROOT, &mut source, default, &mut out)?;
         source.finish()?;
+        Value::decode(self.to, &out)?; // what was added may be too much to be read
         Ok(out)
     }
 
