@@ -3,7 +3,8 @@
 #[cfg(feature = "states")]
 use crate::input::states;
 use crate::input::{ComponentTrack, LastMessages, MessageTrack, ResourceTrack};
-use crate::plugin::ReplayPlugin;
+use crate::plugin::{ReplayPlugin, Seed};
+use crate::random::{self, StreamLabel, StreamState};
 use crate::runtime;
 use crate::state::codec::OwnInput;
 #[cfg(feature = "reflect")]
@@ -16,7 +17,7 @@ use crate::state::{removals, sim_id};
 use crate::tick::order::Place;
 use crate::tick::reads::TickReads;
 use crate::tick::{TickOrder, gate, order};
-use bevy_app::App;
+use bevy_app::{App, First};
 use bevy_ecs::component::Mutable;
 use bevy_ecs::message::{Message, Messages};
 use bevy_ecs::prelude::*;
@@ -177,6 +178,13 @@ pub trait ReplayAppExt {
     /// first tick.
     #[cfg(feature = "states")]
     fn register_authoritative_state<S: FreelyMutableState + Canonical>(&mut self) -> &mut Self;
+
+    /// Adds a stream of random numbers, for systems to draw from with [`Stream`](crate::Stream).
+    ///
+    /// # Panics
+    ///
+    /// If a stream of that name is registered already, or after the app was finished or ran its first tick.
+    fn register_stream<L: StreamLabel>(&mut self) -> &mut Self;
 
     /// Says that a component or resource is for watching the game (traces, statistics): it cannot change it.
     ///
@@ -368,6 +376,14 @@ impl ReplayAppExt for App {
     #[track_caller]
     fn register_authoritative_state<S: FreelyMutableState + Canonical>(&mut self) -> &mut Self {
         states::register::<S>(self, Location::caller());
+        self
+    }
+
+    #[track_caller]
+    fn register_stream<L: StreamLabel>(&mut self) -> &mut Self {
+        let caller = Location::caller();
+        self.init_resource::<Seed>().init_resource::<StreamState<L>>().add_systems(First, random::end_startup::<L>);
+        runtime::with(self.world_mut(), |_, runtime| runtime.registry.add_stream::<L>(caller));
         self
     }
 

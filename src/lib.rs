@@ -146,14 +146,18 @@ extern crate self as bevy_replay;
 
 mod app_ext;
 mod deck;
+#[cfg(feature = "fixed")]
+pub mod fixed;
 mod headless;
 mod input;
 mod plugin;
+mod random;
 mod runtime;
 mod state;
 mod tick;
 
 pub use app_ext::{DerivedState, ReplayAppExt};
+pub use bevy_replay_macros::StreamLabel;
 pub use bevy_replay_tape as tape;
 pub use bevy_replay_tape::{Canonical, Divergence, EndReason, Image, Report, Tape, TapeError, TickInput, Verdict};
 #[cfg(feature = "file")]
@@ -167,6 +171,9 @@ pub use input::TickReader;
 #[cfg(feature = "raw-input")]
 pub use input::devices::{PadSlot, RawInputPlugin, TextFocus};
 pub use plugin::{ReplayPlugin, Seed};
+/// The crate whose traits [`Stream`] implements, in the release that draws the numbers tapes expect.
+pub use rand;
+pub use random::{CosmeticRng, EntityStream, Stream, StreamLabel};
 #[doc(hidden)]
 pub use state::WriteBack;
 pub use state::{
@@ -228,11 +235,12 @@ pub mod devices {
 /// What most games need.
 pub mod prelude {
     pub use crate::{
-        Canonical, Deck, Detail, Diverged, Headless, RecorderLimits, ReplayAppExt, ReplayError, ReplayPlugin, SimId,
-        SimTick, TickInput, TickOrder, TickReader, TickRemovals,
+        Canonical, CosmeticRng, Deck, Detail, Diverged, Headless, RecorderLimits, ReplayAppExt, ReplayError,
+        ReplayPlugin, SimId, SimTick, Stream, StreamLabel, TickInput, TickOrder, TickReader, TickRemovals,
     };
     #[cfg(feature = "raw-input")]
     pub use crate::{PadSlot, RawInputPlugin, TextFocus};
+    pub use rand::RngExt;
 }
 
 /// The Bevy release this crate is built for, as tapes name it.

@@ -150,6 +150,7 @@ pub(crate) fn begin_tick(world: &mut World) {
         };
         if counts {
             runtime.guard(world, tick);
+            runtime.guard_streams(world, tick);
         }
         runtime.clear_derived(world);
         if counts && !world.resource::<Deck>().requests.is_empty() {
@@ -337,6 +338,7 @@ impl Runtime {
         header.rules = self.settings.rules;
         header.game_version.clone_from(&self.settings.version);
         header.bevy_version = crate::BEVY_VERSION.into();
+        header.features.extend(cfg!(feature = "libm").then(|| "libm".into()));
         header.timestep_ns = nanos(clock.timestep());
         header.seed = world.get_resource::<crate::Seed>().map_or(self.settings.seed, |seed| seed.0);
         header.tick_first = tick;
@@ -518,8 +520,17 @@ impl Runtime {
     }
 
     /// Looks for entities that live on without the sim id they had, or with another.
-    fn check_sim_ids(&mut self, world: &World, tick: u64) {
-        for (id, entity) in world.resource::<SimIds>().taken() {
+    ///
+    /// What was drawn for entities that are gone goes with them.
+    fn check_sim_ids(&mut self, world: &mut World, tick: u64) {
+        let taken = world.resource::<SimIds>().taken();
+        let gone: Vec<u64> = taken.iter().map(|(id, _)| *id).collect();
+        for stream in &self.registry.streams {
+            if let Some(mut streams) = (stream.streams)(world) {
+                streams.bypass_change_detection().end_tick(&gone); // bookkeeping, no change of the state
+            }
+        }
+        for (id, entity) in taken {
             if world.get_entity(entity).is_ok_and(|entity| entity.get::<SimId>() != Some(&SimId(id))) {
                 self.tell(Finding::SimIdRemoved { tick, id, entity });
             }
@@ -536,6 +547,22 @@ impl Runtime {
             Guard::Off => {}
             Guard::Ticks => self.guard_by_ticks(world, tick, since),
             Guard::Full => self.guard_by_values(world, tick),
+        }
+    }
+
+    /// Looks for numbers that were drawn since the last tick.
+    fn guard_streams(&mut self, world: &mut World, tick: u64) {
+        // What a game with a start gate draws while it gets ready is compared with the initial state.
+        if self.settings.guard == Guard::Off || (tick == 0 && gate::has_condition(world)) {
+            return;
+        }
+        for index in 0..self.registry.streams.len() {
+            let stream = &self.registry.streams[index];
+            let draws = (stream.streams)(world).map_or(0, |streams| streams.drawn_outside());
+            if draws > 0 {
+                let stream = stream.name.into();
+                self.tell(Finding::DrawnOutside { tick, stream, draws });
+            }
         }
     }
 

@@ -43,6 +43,15 @@ pub enum Finding {
         /// Where it was written last. Needs the feature `diagnostics`.
         writer: Option<String>,
     },
+    /// Numbers were drawn from a stream between two ticks: how many, depends on the frame rate.
+    DrawnOutside {
+        /// The tick that would have run next.
+        tick: u64,
+        /// Name of the stream.
+        stream: String,
+        /// How many.
+        draws: u64,
+    },
     /// An entity lost its sim id and lives on: in no image any more, or as somebody else.
     SimIdRemoved {
         /// The tick.
@@ -85,6 +94,7 @@ impl Finding {
     pub(crate) fn key(&self) -> (bool, String) {
         match self {
             Self::SimIdRemoved { .. } => (false, "SimId".into()),
+            Self::DrawnOutside { stream, .. } => (false, format!("Stream<{stream}>")),
             Self::WrittenOutside { type_name, .. } => (true, type_name.clone()),
             Self::InputWrittenInside { input, .. } => (false, input.clone()),
             Self::FrameClockRead { system, clock } => (false, format!("{clock} {system}")),
@@ -111,6 +121,12 @@ impl fmt::Display for Finding {
                 at(f, writer)?;
                 write!(f, ", before tick {tick} (move the write into `FixedUpdate`, or make it a recorded input)")
             }
+            Self::DrawnOutside { tick, stream, draws } => write!(
+                f,
+                "stream {stream} was drawn from outside a tick: {draws} draw{} before tick {tick} (draw in `FixedUpdate`, or \
+                 use `CosmeticRng` for what cannot change the game)",
+                if *draws == 1 { "" } else { "s" }
+            ),
             Self::SimIdRemoved { tick, id, entity } => write!(
                 f,
                 "sim:{id} was taken away from entity {entity} at tick {tick}, which lives on in no image, or as another (do not \

@@ -7,6 +7,7 @@ use super::lanes::{ComponentLane, LaneSource, ResourceRow, ResourceSource};
 use super::restore::WriteBack;
 use super::sim_id;
 use crate::input::TrackSource;
+use crate::random::{StreamHandle, StreamLabel, StreamState};
 use bevy_ecs::component::Mutable;
 use bevy_ecs::entity_disabling::{DefaultQueryFilters, Disabled};
 use bevy_ecs::hierarchy::{ChildOf, Children};
@@ -36,6 +37,7 @@ pub(crate) struct Registry {
     pub(crate) tracks: Vec<Box<dyn TrackSource>>,
     /// Called at the beginning of each tick, before inputs are let in.
     pub(crate) at_begin: Vec<fn(&mut World)>,
+    pub(crate) streams: Vec<StreamHandle>,
     /// Components and resources share this, so that one type has one way into the image.
     known: BTreeMap<TypeId, &'static Location<'static>>,
     inputs: BTreeMap<TypeId, &'static Location<'static>>,
@@ -205,6 +207,14 @@ impl Registry {
     /// Adds a resource of this crate that is authoritative because the game uses what it holds.
     pub(crate) fn add_own_resource<T: Resource<Mutability = Mutable> + Canonical>(&mut self) {
         self.resources.push(Box::new(ResourceRow::<T, _>::new(Own::new())));
+    }
+
+    /// Adds a stream of random numbers. Draws outside ticks are told as such, not as writes.
+    pub(crate) fn add_stream<L: StreamLabel>(&mut self, caller: &'static Location<'static>) {
+        self.admit::<StreamState<L>>("register_stream", caller);
+        self.add_own_resource::<StreamState<L>>();
+        self.unguarded.insert(TypeId::of::<StreamState<L>>());
+        self.streams.push(StreamHandle::new::<L>());
     }
 
     /// Puts everything in its final order. Panics if two types share a name.

@@ -15,6 +15,8 @@ mod expectations;
 #[cfg(feature = "file")]
 mod files;
 mod find_divergence;
+#[cfg(feature = "fixed")]
+mod fixed;
 #[cfg(feature = "reflect")]
 mod foreign_types;
 mod frame_rates;
@@ -37,6 +39,7 @@ mod sim_ids;
 mod start_gate;
 #[cfg(feature = "states")]
 mod states;
+mod streams;
 mod tick_order;
 mod time_travel;
 mod timestep;

@@ -6,6 +6,7 @@
 mod attributes;
 mod canonical;
 mod declaration;
+mod stream_label;
 #[cfg(test)]
 mod tests;
 mod tick_input;
@@ -170,5 +171,15 @@ pub fn derive_canonical(input: TokenStream) -> TokenStream {
 pub fn derive_tick_input(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     let output = tick_input::derive(&input);
+    output.unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// Derives the label of a stream of random numbers, named as the type.
+///
+/// `#[stream(name = "...")]` gives it another name, so that a rename in the code moves no numbers.
+#[proc_macro_derive(StreamLabel, attributes(stream))]
+pub fn derive_stream_label(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    let output = stream_label::derive(&input);
     output.unwrap_or_else(Error::into_compile_error).into()
 }

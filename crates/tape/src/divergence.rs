@@ -1,5 +1,6 @@
 //! Where two runs part: one model for the report, the audit, the tools and the inspector.
 
+mod draws;
 mod report;
 
 use crate::image::{Difference, Image};
@@ -8,6 +9,7 @@ use crate::tape::{Header, Track, TypeSpec};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use crate::tape::HeaderDifference;
+pub use draws::StreamDraws;
 pub use report::{Report, Verdict};
 
 /// What one run knows of its state after a tick.
@@ -43,6 +45,8 @@ pub struct Divergence {
     pub names: BTreeMap<u64, String>,
     /// What the tick read.
     pub inputs: Vec<String>,
+    /// How often each stream of random numbers was drawn from, from the start to the end of the tick.
+    pub streams: Vec<StreamDraws>,
     /// What became of it in the ticks after.
     pub later: Later,
 }
@@ -148,6 +152,7 @@ impl Comparison {
             timestep_ns: self.timestep_ns,
             tick_earliest: self.tick_first,
             differences: Some(found),
+            streams: draws::of(Some(expected), Some(got)),
             ..Divergence::default()
         });
         true
@@ -184,6 +189,7 @@ impl Comparison {
             roots: expected.root.zip(got.root),
             types,
             differences,
+            streams: draws::of(expected.image, got.image),
             later: Later { compared: 1, different: 1, healed_at: None },
             ..Divergence::default()
         });

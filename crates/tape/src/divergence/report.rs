@@ -93,6 +93,18 @@ impl Report {
                     .into(),
             );
         }
+        for (stream, excess) in found.streams.iter().filter_map(|stream| Some((stream, stream.excess()?))) {
+            let draws = |count: i128| if count == 1 { "once".into() } else { format!("{count} times") };
+            let drew = match excess {
+                ..0 => format!("{} less", draws(-excess)),
+                _ => format!("{} more", draws(excess)),
+            };
+            let when = if found.tick.is_some_and(|tick| tick == found.tick_earliest) { " in this tick" } else { "" };
+            let name = &stream.name;
+            hints.push(format!(
+                "stream {name} drew {drew} than expected{when}; look for a draw that is new, gone or behind a condition"
+            ));
+        }
         if differs("game version") && found.tick.is_some() {
             hints.push(
                 "the game's version changed; if its rules changed on purpose, raise `rules` and record anew".into(),
@@ -315,6 +327,9 @@ impl Divergence {
             }
             Some(types) if self.differences.is_none() => lines.push(("types that differ", types.join(", "))),
             _ => {}
+        }
+        if !self.streams.is_empty() {
+            lines.push(("streams", self.streams.iter().map(ToString::to_string).collect::<Vec<_>>().join("     ")));
         }
         if !self.inputs.is_empty() {
             lines.push(("inputs of this tick", self.inputs.join("  ")));

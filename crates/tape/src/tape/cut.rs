@@ -105,7 +105,7 @@ impl Tape {
             false => Vec::new(), // they would stand at other ticks
         };
         let rows =
-            self.digests.lane_ticks.iter().enumerate().filter(|(_, index)| (skipped..skipped + count).contains(index));
+            self.digests.lane_ticks.iter().enumerate().filter(|(_, index)| (skipped..skipped + count).contains(*index));
         let rows: Vec<(usize, u64)> = rows.map(|(row, index)| (row, index - skipped)).collect();
         part.digests.lane_ticks = rows.iter().map(|row| row.1).collect();
         let digests = rows.iter().flat_map(|(row, _)| &self.digests.lane_digests[row * per_tick..(row + 1) * per_tick]);
