@@ -52,6 +52,7 @@ pub struct Headless {
     expected: Vec<Expectation>,
     detail: Option<Detail>,
     seed: Option<u64>,
+    time_max: Option<Duration>,
     frame: usize,
 }
 
@@ -109,6 +110,14 @@ pub enum ReplayError {
     NoTicks {
         /// How many.
         frames: u32,
+    },
+    /// The run took too long.
+    #[error("given up after {ticks} ticks: the run took longer than {time_max:?} (allow more, or split the tape)")]
+    TooSlow {
+        /// How many ticks had run.
+        ticks: u64,
+        /// How long it might take.
+        time_max: Duration,
     },
     /// Not exactly one entity has the component, or the resource is not there.
     #[error("{name}: expected exactly one, found {found}")]
@@ -222,6 +231,7 @@ impl Headless {
             expected: Vec::new(),
             detail: None,
             seed: None,
+            time_max: None,
             frame: 0,
         }
     }
@@ -260,6 +270,13 @@ impl Headless {
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
+        self
+    }
+
+    /// Gives the run up when it has taken so long, on the wall clock: for tapes of strangers. Default: never.
+    #[must_use]
+    pub fn time_max(mut self, time: Duration) -> Self {
+        self.time_max = Some(time);
         self
     }
 
@@ -355,6 +372,12 @@ impl Headless {
     /// [`ReplayError`] if the tape cannot be read or its inputs do not fit the game.
     pub fn replay_inputs(self, tape: impl TapeSource) -> Result<Run, ReplayError> {
         self.play(tape.tape()?, PlayOptions::inputs_only())
+    }
+
+    /// Plays a tape and compares digests; other rules are accepted, and told in the report.
+    #[cfg(feature = "testing")]
+    pub(crate) fn examine(self, tape: Arc<Tape>) -> Result<Run, ReplayError> {
+        self.play(tape, PlayOptions { compare: true, ..PlayOptions::inputs_only() })
     }
 
     /// Plays the inputs of a tape and reports where the states part from the recorded ones. Never refuses rules.
@@ -479,6 +502,12 @@ impl Headless {
         Ok(())
     }
 
+    /// The seed the game has by itself.
+    #[cfg(feature = "testing")]
+    pub(crate) fn master_seed(&self) -> u64 {
+        self.app.world().get_resource::<Seed>().map_or(0, |seed| seed.0)
+    }
+
     fn deck(&mut self) -> Mut<'_, Deck> {
         self.app.world_mut().resource_mut::<Deck>()
     }
@@ -537,6 +566,8 @@ impl Headless {
         }
         self.expected.sort_by_key(|expectation| core::cmp::Reverse(expectation.tick()));
         let mut tickless = 0;
+        #[expect(clippy::disallowed_methods, reason = "a limit on the run, which reaches no tick")]
+        let start = std::time::Instant::now();
         self.run_checks()?;
         while self.ticks() < ticks {
             let before = self.ticks();
@@ -549,6 +580,9 @@ impl Headless {
                     DeckError::Busy | DeckError::NotRecording | DeckError::NotAtStart { .. } | DeckError::File { .. },
                 ) => {}
                 Some(error) => return Err(error.into()),
+            }
+            if let Some(time_max) = self.time_max.filter(|time_max| start.elapsed() > *time_max) {
+                return Err(ReplayError::TooSlow { ticks: self.ticks(), time_max });
             }
             tickless = if self.ticks() == before { tickless + 1 } else { 0 };
             if tickless > TICKLESS_FRAMES_MAX {
@@ -606,7 +640,8 @@ impl Headless {
         Ok(())
     }
 
-    fn into_run(self, report: Option<Report>, tape: Option<Arc<Tape>>) -> Run {
-        Run::new(self.app, report, tape)
+    fn into_run(mut self, report: Option<Report>, tape: Option<Arc<Tape>>) -> Run {
+        let claims = self.with(|_, runtime| runtime.claimed.take()).unwrap_or_default();
+        Run::new(self.app, report, tape, claims)
     }
 }

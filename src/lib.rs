@@ -145,6 +145,8 @@
 extern crate self as bevy_replay;
 
 mod app_ext;
+#[cfg(feature = "cli")]
+pub mod cli;
 mod deck;
 #[cfg(feature = "fixed")]
 pub mod fixed;
@@ -154,6 +156,8 @@ mod plugin;
 mod random;
 mod runtime;
 mod state;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod tick;
 
 pub use app_ext::{DerivedState, ReplayAppExt};

@@ -8,6 +8,8 @@ mod generator;
 mod stream;
 
 pub use cosmetic::CosmeticRng;
+#[cfg(feature = "testing")]
+pub(crate) use generator::{Generator, draws_from, key as stream_key};
 pub use stream::{EntityStream, Stream};
 pub(crate) use stream::{StreamHandle, StreamState, end_startup};
 

@@ -68,6 +68,8 @@ pub(crate) struct Runtime {
     pub(crate) observing: bool,
     /// The state before the first tick that was observed.
     pub(crate) initial: Option<Image>,
+    /// What the game said of the run while a tape was played; `None` if none was.
+    pub(crate) claimed: Option<BTreeMap<String, String>>,
     /// Whether the running replay was forced.
     forced: bool,
     /// Whether the tape stays in the deck at its end.
@@ -410,6 +412,7 @@ impl Runtime {
                     return Err(DeckError::Refused { differences });
                 }
                 self.forced = !differences.is_empty();
+                self.claimed = Some(BTreeMap::new());
                 let initial = self.capture_start(world, tick)?;
                 let tape = self.resolve(tape, &header)?;
                 if options.compares() {
@@ -431,7 +434,11 @@ impl Runtime {
                 self.end_playback(world);
             }
             Request::Mark(text) => self.recorder.as_mut().ok_or(DeckError::NotRecording)?.mark(tick, text),
-            Request::Claim(name, value) => self.recorder.as_mut().ok_or(DeckError::NotRecording)?.claim(name, value),
+            Request::Claim(name, value) => match (&mut self.recorder, &mut self.claimed) {
+                (Some(recorder), _) => recorder.claim(name, value),
+                (None, Some(claimed)) => drop(claimed.insert(name, value)),
+                (None, None) => return Err(DeckError::NotRecording),
+            },
         }
         Ok(())
     }

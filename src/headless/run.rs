@@ -5,6 +5,7 @@ use bevy_app::App;
 use bevy_ecs::prelude::*;
 use bevy_replay_tape::{Report, Tape};
 use core::any::type_name;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// An app after a headless run, with what the run found.
@@ -13,11 +14,25 @@ pub struct Run {
     app: App,
     report: Option<Report>,
     tape: Option<Arc<Tape>>,
+    claims: BTreeMap<String, String>,
 }
 
 impl Run {
-    pub(super) fn new(app: App, report: Option<Report>, tape: Option<Arc<Tape>>) -> Self {
-        Self { app, report, tape }
+    pub(super) fn new(
+        app: App,
+        report: Option<Report>,
+        tape: Option<Arc<Tape>>,
+        claims: BTreeMap<String, String>,
+    ) -> Self {
+        Self { app, report, tape, claims }
+    }
+
+    /// Returns what the game said of the run with [`Deck::claim`](crate::Deck::claim) while a tape was played.
+    ///
+    /// The tape's own claims are in `tape.end.claims`: what a player asserts, and what the replay found.
+    #[must_use]
+    pub fn claims(&self) -> &BTreeMap<String, String> {
+        &self.claims
     }
 
     /// Returns the world as the last tick left it.

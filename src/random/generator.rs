@@ -8,29 +8,29 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// ChaCha with 8 rounds, and how often it was drawn from.
 #[derive(Debug, Clone)]
-pub(super) struct Generator {
+pub(crate) struct Generator {
     rng: ChaCha8Rng,
     draws: u64,
 }
 
 /// Where a generator stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Canonical)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// How many numbers were drawn.
-    pub(super) draws: u64,
+    pub(crate) draws: u64,
     /// How many 32-bit words of the key stream they took.
-    pub(super) word: u64,
+    pub(crate) word: u64,
 }
 
 /// The key of a stream: four XXH3-64 hashes, with the seeds 0 to 3, over its name and the master seed.
-pub(super) fn key(master_seed: u64, name: &str) -> [u64; 4] {
+pub(crate) fn key(master_seed: u64, name: &str) -> [u64; 4] {
     let bytes = [name.as_bytes(), &master_seed.to_le_bytes()].concat();
     [0, 1, 2, 3].map(|seed| xxh3_64_with_seed(&bytes, seed))
 }
 
 impl Generator {
     /// Makes the generator of a stream, or that of one entity: the ChaCha stream after its sim id.
-    pub(super) fn new(key: [u64; 4], sim_id: Option<u64>) -> Self {
+    pub(crate) fn new(key: [u64; 4], sim_id: Option<u64>) -> Self {
         let mut seed = [0; 32];
         for (slot, word) in seed.chunks_exact_mut(8).zip(key) {
             slot.copy_from_slice(&word.to_le_bytes());
@@ -41,32 +41,32 @@ impl Generator {
     }
 
     /// Makes the generator that stands there.
-    pub(super) fn at(key: [u64; 4], sim_id: Option<u64>, place: Place) -> Self {
+    pub(crate) fn at(key: [u64; 4], sim_id: Option<u64>, place: Place) -> Self {
         let mut generator = Self::new(key, sim_id);
         generator.rng.set_word_pos(place.word.into());
         generator.draws = place.draws;
         generator
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Place {
         Place { draws: self.draws, word: u64::try_from(self.rng.get_word_pos()).unwrap_or(u64::MAX) }
     }
 
-    pub(super) fn draws(&self) -> u64 {
+    pub(crate) fn draws(&self) -> u64 {
         self.draws
     }
 
-    pub(super) fn next_u32(&mut self) -> u32 {
+    pub(crate) fn next_u32(&mut self) -> u32 {
         self.draws += 1;
         self.rng.next_u32()
     }
 
-    pub(super) fn next_u64(&mut self) -> u64 {
+    pub(crate) fn next_u64(&mut self) -> u64 {
         self.draws += 1;
         self.rng.next_u64()
     }
 
-    pub(super) fn fill_bytes(&mut self, bytes: &mut [u8]) {
+    pub(crate) fn fill_bytes(&mut self, bytes: &mut [u8]) {
         self.draws += 1;
         self.rng.fill_bytes(bytes);
     }
@@ -90,4 +90,4 @@ macro_rules! draws_from {
         }
     };
 }
-pub(super) use draws_from;
+pub(crate) use draws_from;

@@ -17,6 +17,7 @@
 //! | `glam` | canonical encodings of glam's vectors, quaternions and matrices |
 //! | `fixed` | canonical encodings of the `fixed` crate's numbers |
 
+mod baseline;
 mod canonical;
 mod divergence;
 mod expectation;
@@ -26,6 +27,7 @@ mod schema;
 mod tape;
 mod value;
 
+pub use baseline::{BASELINE_SCHEMA, Baseline, BaselineAnswer, BaselineDifference, BaselineError};
 pub use bevy_replay_macros::{Canonical, TickInput};
 pub use canonical::{
     Canonical, DEPTH_MAX, DecodeError, EncodeNotes, EntityIds, NO_ENTITY, NoEntities, Sink, SlotSink, Source, VecSink,

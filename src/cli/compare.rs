@@ -1,0 +1,36 @@
+//! `compare`: where do these rules lead elsewhere?
+
+use super::{CliError, Exit, note, say, tapes};
+use crate::testing::Game;
+use crate::{Headless, ReplayError};
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// Tapes, and folders of tapes
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Show all differences and the bits of floats
+    #[arg(long)]
+    all: bool,
+}
+
+pub(super) fn run(game: &Game, arguments: &Arguments) -> Result<Exit, CliError> {
+    let mut exit = Exit::Yes;
+    for path in tapes(&arguments.paths)? {
+        match compare(game, &path) {
+            Ok(report) if arguments.all => say(format_args!("{}\n{report:#}\n", path.display())),
+            Ok(report) => say(format_args!("{}\n{report}\n", path.display())),
+            Err(error) => {
+                note(format_args!("{}: {error}", path.display()));
+                exit = Exit::NoAnswer;
+            }
+        }
+    }
+    Ok(exit)
+}
+
+fn compare(game: &Game, path: &std::path::Path) -> Result<crate::Report, ReplayError> {
+    let game = game.clone();
+    Headless::new(move |app: &mut bevy_app::App| game(app)).compare(path)
+}

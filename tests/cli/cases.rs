@@ -1,0 +1,236 @@
+//! What the commands answer.
+
+use crate::{Steer, game};
+use bevy_replay::prelude::*;
+use bevy_replay::tape::{Changes, Tape, encode_to_vec};
+use std::path::Path;
+use std::process::{Command, Output};
+
+type Outcome = Result<(), Box<dyn core::error::Error>>;
+pub(crate) type Test = fn() -> Outcome;
+
+pub(crate) const ALL: [(&str, Test); 12] = [
+    ("sound_tapes_are_verified_with_their_claims", sound_tapes_are_verified_with_their_claims),
+    ("edited_claim_is_told_beside_the_replayed_value", edited_claim_is_told_beside_the_replayed_value),
+    ("edited_digest_is_told_from_an_edited_input", edited_digest_is_told_from_an_edited_input),
+    ("edited_input_is_told_with_its_tick", edited_input_is_told_with_its_tick),
+    ("tape_that_cannot_be_judged_is_no_answer", tape_that_cannot_be_judged_is_no_answer),
+    ("results_are_written_as_json_and_junit", results_are_written_as_json_and_junit),
+    ("shards_play_each_tape_once", shards_play_each_tape_once),
+    ("compare_reports_and_never_fails", compare_reports_and_never_fails),
+    ("bless_writes_what_two_fresh_processes_agree_on", bless_writes_what_two_fresh_processes_agree_on),
+    ("import_makes_a_test_of_a_pasted_text", import_makes_a_test_of_a_pasted_text),
+    ("bench_fails_past_its_bound", bench_fails_past_its_bound),
+    ("mistakes_in_the_arguments_are_no_answer", mistakes_in_the_arguments_are_no_answer),
+];
+
+/// Runs the game with these arguments in a folder.
+fn steps(folder: &Path, args: &[&str]) -> Result<(i32, String, String), Box<dyn core::error::Error>> {
+    let mut command = Command::new(std::env::current_exe()?);
+    let output: Output = command.current_dir(folder).env("STEPS_BASELINES", folder).args(args).output()?;
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes);
+    Ok((output.status.code().ok_or("killed")?, text(output.stdout)?, text(output.stderr)?))
+}
+
+/// Twelve steps: to the right, but every third.
+fn tape() -> Result<Tape, ReplayError> {
+    let inputs = (0..12).map(|tick| Steer { x: if tick % 3 == 2 { 0 } else { 1 } });
+    let run = Headless::new(game).detail(Detail::Roots).inputs(inputs).run()?;
+    Ok(Tape::clone(run.tape()))
+}
+
+fn sound_tapes_are_verified_with_their_claims() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    tape()?.save(folder.path().join("a.tape"))?;
+    tape()?.save(folder.path().join("b.ron"))?;
+    let (code, out, err) = steps(folder.path(), &["verify", ".", "--jobs", "2"])?;
+    let expected = "verified       ./a.tape  12 ticks\n  claim score: claimed 8, replayed 8\nverified       ./b.ron  12 \
+                    ticks\n  claim score: claimed 8, replayed 8\n";
+    assert_eq!((code, &*out, &*err), (0, expected, "2 of 2 tapes verified\n"));
+    Ok(())
+}
+
+fn edited_claim_is_told_beside_the_replayed_value() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let mut edited = tape()?;
+    edited.end.claims.insert("score".into(), "99999".into());
+    edited.save(folder.path().join("a.tape"))?;
+    let (code, out, _) = steps(folder.path(), &["verify", "a.tape"])?;
+    assert_eq!(code, 1, "{out}");
+    assert!(out.starts_with("claims differ  a.tape  12 ticks\n  claim score: claimed 99999, replayed 8\n"), "{out}");
+    Ok(())
+}
+
+fn edited_digest_is_told_from_an_edited_input() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let mut edited = tape()?;
+    edited.digests.roots[5] ^= 1;
+    edited.save(folder.path().join("a.tape"))?;
+    let (code, out, _) = steps(folder.path(), &["verify", "a.tape"])?;
+    assert_eq!(code, 1, "{out}");
+    assert!(out.starts_with("diverged       a.tape  12 ticks\n"), "{out}");
+    assert!(out.contains("the digests of tick 5 were altered on the tape, or the difference heals"), "{out}");
+    Ok(())
+}
+
+fn edited_input_is_told_with_its_tick() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let mut edited = tape()?;
+    let mut changes = Changes::default();
+    for (tick, bytes) in edited.tracks[0].changes.iter() {
+        changes.record(tick, bytes);
+        if tick == 3 {
+            changes.record(4, &encode_to_vec(&Steer { x: 9 }));
+        }
+    }
+    edited.tracks[0].changes = changes;
+    edited.save(folder.path().join("a.tape"))?;
+    let (code, out, _) = steps(folder.path(), &["verify", "a.tape"])?;
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("diverged at tick 4 (0.06 s)"), "{out}");
+    assert!(out.contains("inputs of this tick  Steer { x: 9 }"), "{out}");
+    assert!(out.contains("an input of tick 4 or before was altered, or the game is another"), "{out}");
+    Ok(())
+}
+
+fn tape_that_cannot_be_judged_is_no_answer() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let mut other = tape()?;
+    other.header.rules = 1;
+    other.save(folder.path().join("other_rules.tape"))?;
+    let (code, out, _) = steps(folder.path(), &["verify", "other_rules.tape"])?;
+    assert_eq!(code, 2, "{out}");
+    assert!(out.contains("rules: the tape has 1, this app has 2"), "{out}");
+
+    let mut bare = tape()?;
+    bare.digests = Default::default();
+    bare.save(folder.path().join("bare.tape"))?;
+    assert_eq!(steps(folder.path(), &["verify", "bare.tape"])?.0, 2);
+
+    tape()?.save(folder.path().join("long.tape"))?;
+    let (code, out, _) = steps(folder.path(), &["verify", "long.tape", "--ticks-max", "11"])?;
+    assert_eq!((code, out.contains("12 ticks are more than the 11 that are allowed")), (2, true), "{out}");
+
+    std::fs::write(folder.path().join("noise.tape"), [7; 100])?;
+    assert_eq!(steps(folder.path(), &["verify", "noise.tape", "long.tape"])?.0, 2);
+    Ok(())
+}
+
+fn results_are_written_as_json_and_junit() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    tape()?.save(folder.path().join("a.tape"))?;
+    let mut edited = tape()?;
+    edited.digests.roots[5] ^= 1;
+    edited.save(folder.path().join("b.tape"))?;
+    let (code, out, _) = steps(folder.path(), &["verify", "a.tape", "b.tape", "--json", "--junit", "out/junit.xml"])?;
+    assert_eq!(code, 1);
+    let rows: serde_json::Value = serde_json::from_str(&out)?;
+    assert_eq!(rows[0]["answer"], "verified");
+    assert_eq!(rows[0]["claims"][0]["claimed"], "8");
+    assert_eq!(rows[1]["answer"], "diverged");
+    let junit = std::fs::read_to_string(folder.path().join("out/junit.xml"))?;
+    assert!(junit.contains("<testsuite name=\"tapes\" tests=\"2\"") && junit.contains("failures=\"1\""), "{junit}");
+    Ok(())
+}
+
+fn shards_play_each_tape_once() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    for name in ["a", "b", "c"] {
+        tape()?.save(folder.path().join(format!("{name}.tape")))?;
+    }
+    let mut all: Vec<String> = Vec::new();
+    for (shard, count) in [("1/2", 2), ("2/2", 1)] {
+        let (code, out, _) = steps(folder.path(), &["verify", ".", "--shard", shard])?;
+        let tapes = out.lines().filter(|line| line.starts_with("verified"));
+        let tapes: Vec<String> = tapes.map(ToOwned::to_owned).collect();
+        assert_eq!((code, tapes.len()), (0, count), "{out}");
+        all.extend(tapes);
+    }
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 3);
+    for wrong in ["0/2", "3/2", "half"] {
+        let (code, _, err) = steps(folder.path(), &["verify", ".", "--shard", wrong])?;
+        assert_eq!((code, &*err), (2, &*format!("`{wrong}` is no shard (write k/n, with k from 1 to n)\n")));
+    }
+    Ok(())
+}
+
+fn compare_reports_and_never_fails() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let mut other = tape()?;
+    other.header.rules = 1;
+    other.digests.roots[5] ^= 1;
+    other.save(folder.path().join("a.tape"))?;
+    let (code, out, _) = steps(folder.path(), &["compare", "a.tape"])?;
+    assert_eq!(code, 0, "{out}");
+    assert!(out.starts_with("a.tape\ndiverged at tick 5 (0.07 s)"), "{out}");
+    assert!(out.contains("rules: expected 1, got 2"), "{out}");
+    Ok(())
+}
+
+fn bless_writes_what_two_fresh_processes_agree_on() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let (code, out, err) = steps(folder.path(), &["bless", "steps/idle", "--reason", "for this test"])?;
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("approved: for this test (git add "), "{out}");
+    let mut names: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(folder.path())? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    assert_eq!(names.len(), 2, "text and tape: {names:?}");
+    let (code, _, err) = steps(folder.path(), &["bless", "steps/running", "--reason", "x"])?;
+    assert_eq!((code, &*err), (2, "there is no scenario `steps/running` (there are: steps/idle)\n"));
+    assert_eq!(steps(folder.path(), &["bless", "steps/idle"])?.0, 2, "without a reason");
+    Ok(())
+}
+
+fn import_makes_a_test_of_a_pasted_text() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let pasted = format!("```ron\r\n{}```\r\n", tape()?.to_text().replace('\n', "\r\n"));
+    std::fs::write(folder.path().join("issue 12.txt"), pasted)?;
+    let (code, out, err) = steps(folder.path(), &["import", "issue 12.txt"])?;
+    assert_eq!(code, 0, "{out}{err}");
+    let lines =
+        "tests/tapes/issue_12.ron\ntests/issue_12.rs\nthe test is red until you say in it what should be true\n";
+    assert_eq!(out.replace('\\', "/"), lines);
+    let imported = Tape::load(folder.path().join("tests/tapes/issue_12.ron"))?;
+    assert_eq!(imported, tape()?);
+    let test = std::fs::read_to_string(folder.path().join("tests/issue_12.rs"))?;
+    assert!(test.contains("\n#[test]\nfn issue_12() -> Result<(), ReplayError> {\n"), "{test}");
+    assert!(test.contains("Headless::new(cli::game).replay_inputs(\"tests/tapes/issue_12.ron\")?;"), "{test}");
+
+    let (code, _, err) = steps(folder.path(), &["import", "issue 12.txt"])?;
+    assert_eq!((code, err.contains("is there already (give another --name)")), (2, true), "{err}");
+    let (code, _, err) = steps(folder.path(), &["import", "issue 12.txt", "--name", "12th"])?;
+    assert_eq!((code, err.contains("`12th` is no name of a test")), (2, true), "{err}");
+    Ok(())
+}
+
+fn bench_fails_past_its_bound() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    tape()?.save(folder.path().join("a.tape"))?;
+    let (code, _, err) = steps(folder.path(), &["bench", "a.tape", "--runs", "3", "--out", "now.json"])?;
+    assert_eq!(code, 0, "{err}");
+    let against = |ns: f64, bound: &str| -> Result<i32, Box<dyn core::error::Error>> {
+        let now: serde_json::Value = serde_json::from_slice(&std::fs::read(folder.path().join("now.json"))?)?;
+        let old = serde_json::json!({ "calibration_ns": now["calibration_ns"], "tick_ns": { "a.tape": ns } });
+        std::fs::write(folder.path().join("old.json"), old.to_string())?;
+        Ok(steps(folder.path(), &["bench", "a.tape", "--against", "old.json", "--max-ratio", bound])?.0)
+    };
+    assert_eq!(against(1.0, "1.25")?, 1, "a tick takes longer than a nanosecond");
+    assert_eq!(against(1e12, "1.25")?, 0, "and less than a quarter of an hour");
+    let (code, _, err) = steps(folder.path(), &["bench", "a.tape", "--against", "none.json"])?;
+    assert_eq!((code, err.starts_with("none.json: ")), (2, true), "{err}");
+    Ok(())
+}
+
+fn mistakes_in_the_arguments_are_no_answer() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    assert_eq!(steps(folder.path(), &["verify"])?.0, 2);
+    assert_eq!(steps(folder.path(), &["verify", "--moon", "."])?.0, 2);
+    let (code, _, err) = steps(folder.path(), &["verify", "."])?;
+    assert_eq!((code, &*err), (2, "no tape under . (tapes end in .tape or .ron)\n"));
+    assert_eq!(steps(folder.path(), &["verify", "--help"])?.0, 0);
+    Ok(())
+}
