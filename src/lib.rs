@@ -70,6 +70,9 @@
 //! ([`Deck::record_to`], [`Tape::save`]) it is as [`guide::tape_format`] says; the program `bevy-replay` of
 //! `bevy_replay_tape` reads tapes of any game.
 //!
+//! **Random numbers.** Gameplay draws from a [`Stream`] per purpose, which nothing else can move; particles and
+//! sounds from [`CosmeticRng`].
+//!
 //! # Plugins
 //!
 //! | plugin | feature | runs in | does |
@@ -128,7 +131,11 @@
 //! | `raw-input` (default) | keyboard, mouse and gamepads as recorded input: [`RawInputPlugin`] |
 //! | `states` | Bevy's states, exact in ticks and recorded |
 //! | `reflect` | components and resources of other crates, through reflection |
-//! | `glam`, `fixed` | canonical encodings of glam's and the `fixed` crate's types |
+//! | `glam` | canonical encodings of glam's types |
+//! | `fixed` | fixed-point numbers, vectors and functions with the same bits in every build: the module `fixed` |
+//! | `libm` | Bevy's maths through `libm`, the same on every platform; written on tapes |
+//! | `testing` | golden tests and one test per tape: the module `testing` |
+//! | `cli` | the command line of a game's own program: the module `cli` |
 //! | `diagnostics` | names of systems and components in reports |
 //! | `multi_threaded` | Bevy's multi-threaded executor, where the app uses it |
 //!
@@ -226,6 +233,9 @@ pub mod guide {
     ///
     #[doc = include_str!("../docs/tape-format.md")]
     pub mod tape_format {}
+    #[cfg(feature = "testing")]
+    #[doc = include_str!("../docs/golden-replays.md")]
+    pub mod golden_replays {}
 }
 
 /// What ticks see of keyboard, mouse and gamepads, as values on tapes. Games read Bevy's own types.

@@ -88,7 +88,7 @@ fn edited_input_is_told_with_its_tick() -> Outcome {
     let (code, out, _) = steps(folder.path(), &["verify", "a.tape"])?;
     assert_eq!(code, 1, "{out}");
     assert!(out.contains("diverged at tick 4 (0.06 s)"), "{out}");
-    assert!(out.contains("inputs of this tick  Steer { x: 9 }"), "{out}");
+    assert!(out.contains("inputs of this tick  Steer(x: 9)"), "{out}");
     assert!(out.contains("an input of tick 4 or before was altered, or the game is another"), "{out}");
     Ok(())
 }

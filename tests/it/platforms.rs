@@ -153,3 +153,13 @@ fn raw_entity_bits_in_the_state_diverge_between_such_worlds() -> Outcome {
     assert!(report.contains("Raw.0 expected"), "{report}");
     Ok(())
 }
+
+#[test]
+fn tape_says_whether_maths_goes_through_libm() -> Outcome {
+    let recorded = headless(|app: &mut App| {
+        app.add_plugins(ReplayPlugin::new("maths"));
+    });
+    let features = &recorded.record(1)?.tape().header.features.clone();
+    assert_eq!(features.iter().any(|feature| feature == "libm"), cfg!(feature = "libm"), "{features:?}");
+    Ok(())
+}

@@ -1,6 +1,6 @@
 //! What the derives refuse, and what they say then.
 
-use crate::{canonical, tick_input};
+use crate::{canonical, stream_label, tick_input};
 use syn::parse_quote;
 
 /// Returns the messages of all errors, in the order of the declaration.
@@ -241,4 +241,29 @@ fn the_marker_is_for_types_of_bevy_replays_users_only() -> syn::Result<()> {
         struct A;
     ))?);
     Ok(())
+}
+
+#[test]
+fn label_of_a_stream_has_one_name() {
+    let refused = |input| refusal(stream_label::derive(&input));
+    let generic = refused(parse_quote!(
+        struct Loot<T>(T);
+    ));
+    assert_eq!(generic, ["a stream has one name, so its label has no parameters (declare one label per stream)"]);
+    let twice = refused(parse_quote!(
+        #[stream(name = "a")]
+        #[stream(name = "b")]
+        struct Loot;
+    ));
+    assert_eq!(twice, ["the name is given twice (keep one)"]);
+    let unknown = refused(parse_quote!(
+        #[stream(seed = 7)]
+        struct Loot;
+    ));
+    assert_eq!(unknown, ["a stream label has one attribute, `#[stream(name = \"…\")]`"]);
+    let empty = refused(parse_quote!(
+        #[stream(name = "")]
+        struct Loot;
+    ));
+    assert_eq!(empty, ["a stream has a name (at least one letter)"]);
 }
