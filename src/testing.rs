@@ -44,7 +44,7 @@
 //! # }
 //! use bevy_replay::testing::{ReplayTest, ReplayTestError};
 //!
-//! // #[test]
+//! // a test like any other, with `#[test]`
 //! fn whole_game() -> Result<(), ReplayTestError> {
 //!     ReplayTest::new("my_game/whole_game", game).ticks(1800).every(60).seed(12_345).idle().check()?;
 //!     Ok(())
@@ -68,7 +68,7 @@ use std::sync::Arc;
 
 pub use bevy_replay_tape::Baseline;
 pub use environment::Environment;
-pub use error::ReplayTestError;
+pub use error::{BehaviourChange, ReplayTestError};
 pub use inputs::InputRng;
 pub use recorded::Checked;
 pub use trials::run_tests;
@@ -263,7 +263,10 @@ impl ReplayTest {
         let own = files.read();
         self.compare_peers(&run.baseline, &files, &mut checked)?;
         match own {
-            Ok(Some(expected)) => self.compare_own(&expected, &run, &files)?,
+            Ok(Some(expected)) => {
+                self.compare_own(&expected, &run, &files)?;
+                checked.notes.extend(files.unreadable_tape());
+            }
             Ok(None) => self.missing(&run, &files, &mut checked)?,
             Err(error) => return Err(self.outdated(&error, &files)),
         }
@@ -292,7 +295,7 @@ impl ReplayTest {
             }),
             BaselineAnswer::Differs(difference) => {
                 self.fresh_processes_agree(run)?;
-                Err(ReplayTestError::Changed {
+                Err(ReplayTestError::Changed(Box::new(BehaviourChange {
                     scenario: self.scenario.clone(),
                     timestep_ns: run.baseline.timestep_ns,
                     first: files.first_difference(&run.tape),
@@ -302,7 +305,7 @@ impl ReplayTest {
                     changes: git::changes(&expected.commit),
                     approve: self.approve_command(),
                     baseline: files.shown(),
-                })
+                })))
             }
             _ => Ok(()),
         }
@@ -402,7 +405,7 @@ impl ReplayTest {
     }
 
     fn failed(&self, error: ReplayError) -> ReplayTestError {
-        ReplayTestError::Run { scenario: self.scenario.clone(), error }
+        ReplayTestError::Run { scenario: self.scenario.clone(), error: Box::new(error) }
     }
 
     fn files(&self) -> Files {

@@ -57,7 +57,7 @@ pub(super) fn run(game: &Game, arguments: &Arguments) -> Result<Exit, CliError> 
         let mut best = f64::INFINITY;
         for _ in 0..arguments.runs.max(1) {
             // Beside each run, so that a machine that gets busy slows both.
-            times.calibration_ns = times.calibration_ns.min(nanos(|| Ok(calibrate()))?.0);
+            times.calibration_ns = times.calibration_ns.min(nanos(calibrate)?.0);
             match nanos(|| play(game, &tape)) {
                 Ok((ns, ())) => best = best.min(ns),
                 Err(error) => {
@@ -110,11 +110,12 @@ fn play(game: &Game, tape: &Arc<Tape>) -> Result<(), ReplayError> {
 }
 
 /// Hashes 16 MiB: memory and integer units, which ticks use too.
-fn calibrate() {
+fn calibrate() -> Result<(), ReplayError> {
     let block = vec![0x5A_u8; 1 << 20];
     for _ in 0..16 {
         black_box(xxh3_64(black_box(&block)));
     }
+    Ok(())
 }
 
 fn nanos<T>(run: impl FnOnce() -> Result<T, ReplayError>) -> Result<(f64, T), CliError> {

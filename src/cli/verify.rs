@@ -76,7 +76,7 @@ pub(super) fn run(game: &Game, arguments: &Arguments) -> Result<Exit, CliError> 
         write(path, text.as_bytes())?;
     }
     let count = |wanted: Answer| examined.iter().filter(|tape| tape.answer == wanted).count();
-    let (verified, unanswered) = (count(Answer::Verified), count(Answer::NoAnswer));
+    let (verified, unanswered) = (count(Answer::Verified), count(Answer::Unjudged));
     note(format!("{verified} of {} tapes verified", examined.len()));
     Ok(if verified + unanswered < examined.len() {
         Exit::No
@@ -155,7 +155,7 @@ fn junit(examined: &[Examined]) -> Report {
         let status = match tape.answer {
             Answer::Verified => TestCaseStatus::success(),
             Answer::Diverged | Answer::ClaimsDiffer => failed(NonSuccessKind::Failure, tape),
-            Answer::NoAnswer => failed(NonSuccessKind::Error, tape),
+            Answer::Unjudged => failed(NonSuccessKind::Error, tape),
         };
         suite.add_test_case(TestCase::new(tape.path.display().to_string(), status));
     }

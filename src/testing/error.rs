@@ -8,26 +8,7 @@ use core::fmt;
 #[non_exhaustive]
 pub enum ReplayTestError {
     /// The digests are not those of the baseline.
-    Changed {
-        /// Name of the scenario.
-        scenario: String,
-        /// Length of a tick.
-        timestep_ns: u64,
-        /// How many digests the baseline has.
-        snapshots: usize,
-        /// Where the digests part.
-        difference: BaselineDifference,
-        /// The first tick, entity and field, as far as the tape beside the baseline knows them.
-        first: String,
-        /// Commit of the baseline; empty if unknown.
-        commit: String,
-        /// Files under `src` that changed since.
-        changes: Vec<String>,
-        /// The command that approves the change.
-        approve: String,
-        /// Path of the baseline.
-        baseline: String,
-    },
+    Changed(Box<BehaviourChange>),
     /// Two runs differ.
     Nondeterministic {
         /// Name of the scenario.
@@ -102,7 +83,7 @@ pub enum ReplayTestError {
         /// Name of the scenario.
         scenario: String,
         /// What is wrong.
-        error: ReplayError,
+        error: Box<ReplayError>,
     },
     /// A fresh process gave no answer.
     Process {
@@ -122,6 +103,30 @@ pub enum ReplayTestError {
     Tape(TapeError),
 }
 
+/// How the digests of a scenario differ from its baseline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BehaviourChange {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Length of a tick.
+    pub timestep_ns: u64,
+    /// How many digests the baseline has.
+    pub snapshots: usize,
+    /// Where the digests part.
+    pub difference: BaselineDifference,
+    /// The first tick, entity and field, as far as the tape beside the baseline knows them.
+    pub first: String,
+    /// Commit of the baseline; empty if unknown.
+    pub commit: String,
+    /// Files under `src` that changed since.
+    pub changes: Vec<String>,
+    /// The command that approves the change.
+    pub approve: String,
+    /// Path of the baseline.
+    pub baseline: String,
+}
+
 impl std::error::Error for ReplayTestError {}
 
 impl fmt::Debug for ReplayTestError {
@@ -139,38 +144,23 @@ fn seconds(tick: u64, timestep_ns: u64) -> String {
 impl fmt::Display for ReplayTestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Changed { scenario, timestep_ns, snapshots, difference, first, .. } => {
-                let BaselineDifference { tick, expected, got, different, healed_at, types, .. } = difference;
-                let time = seconds(*tick, *timestep_ns);
-                write!(f, "{scenario}: behaviour changed by tick {tick} ({time}): ")?;
-                write!(f, "digest expected {expected:016X} got {got:016X}")?;
-                write!(f, "\n  first difference: {first}")?;
-                if let Some(healed_at) = healed_at {
-                    write!(f, "\n  it heals: equal again from snapshot {healed_at} on")?;
-                    write!(f, " ({different} of {snapshots} snapshots differ)")?;
-                } else if !types.is_empty() {
-                    write!(f, "\n  types that differ at the end: {}", types.join(", "))?;
-                }
-                f.write_str("\n  two fresh processes agree: the game is deterministic, its behaviour has changed")?;
-                self.write_changes(f)?;
-                self.write_way_out(f)
-            }
+            Self::Changed(change) => write!(f, "{change}"),
             Self::Nondeterministic { scenario, who, difference } => write!(
                 f,
                 "{scenario}: not deterministic: {who} differ, {difference}\n  nothing written; a baseline would be wrong \
                  in the next run\n  what breaks a replay, and how to find it: docs/debugging.md of bevy_replay"
             ),
-            Self::OtherScenario { scenario, differences, .. } => {
+            Self::OtherScenario { scenario, differences, approve, baseline } => {
                 write!(f, "{scenario}: the baseline is older than the scenario, so its digests say nothing")?;
                 differences.iter().try_for_each(|line| write!(f, "\n  {line}"))?;
-                self.write_way_out(f)
+                write_way_out(f, approve, baseline)
             }
-            Self::Outdated { scenario, error, .. } => {
+            Self::Outdated { scenario, error, approve, baseline } => {
                 write!(f, "{scenario}: {error}")?;
                 if matches!(error, BaselineError::OtherSchema { .. }) {
                     f.write_str("\n  its digests cannot be compared with those of this version")?;
                 }
-                self.write_way_out(f)
+                write_way_out(f, approve, baseline)
             }
             Self::Written { scenario, baseline } => write!(
                 f,
@@ -202,24 +192,29 @@ impl fmt::Display for ReplayTestError {
     }
 }
 
-impl ReplayTestError {
-    fn write_changes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Changed { commit, changes, .. } = self else { return Ok(()) };
-        match &**changes {
-            _ if commit.is_empty() => Ok(()),
-            [] => write!(f, "\n  since the baseline (commit {commit}): nothing under src"),
-            lines => lines.iter().try_for_each(|line| write!(f, "\n  since the baseline (commit {commit}): {line}")),
+impl fmt::Display for BehaviourChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scenario, timestep_ns, snapshots, difference, first, commit, changes, approve, baseline } = self;
+        let BaselineDifference { tick, expected, got, different, healed_at, types, .. } = difference;
+        let time = seconds(*tick, *timestep_ns);
+        write!(f, "{scenario}: behaviour changed by tick {tick} ({time}): ")?;
+        write!(f, "digest expected {expected:016X} got {got:016X}\n  first difference: {first}")?;
+        if let Some(healed_at) = healed_at {
+            write!(f, "\n  it heals: equal again from snapshot {healed_at} on")?;
+            write!(f, " ({different} of {snapshots} snapshots differ)")?;
+        } else if !types.is_empty() {
+            write!(f, "\n  types that differ at the end: {}", types.join(", "))?;
         }
+        f.write_str("\n  two fresh processes agree: the game is deterministic, its behaviour has changed")?;
+        if !commit.is_empty() {
+            let nothing = ["nothing under src".to_owned()];
+            let lines = if changes.is_empty() { &nothing[..] } else { &changes[..] };
+            lines.iter().try_for_each(|line| write!(f, "\n  since the baseline (commit {commit}): {line}"))?;
+        }
+        write_way_out(f, approve, baseline)
     }
+}
 
-    fn write_way_out(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Changed { approve, baseline, .. }
-            | Self::OtherScenario { approve, baseline, .. }
-            | Self::Outdated { approve, baseline, .. } => {
-                write!(f, "\n  if that is what you meant:  {approve}\n  baseline: {baseline}")
-            }
-            _ => Ok(()),
-        }
-    }
+fn write_way_out(f: &mut fmt::Formatter<'_>, approve: &str, baseline: &str) -> fmt::Result {
+    write!(f, "\n  if that is what you meant:  {approve}\n  baseline: {baseline}")
 }

@@ -26,7 +26,7 @@ pub(crate) enum Answer {
     /// The states are right, what the tape claims of them is not.
     ClaimsDiffer,
     /// It could not be played, or there is nothing on it to compare with.
-    NoAnswer,
+    Unjudged,
 }
 
 impl fmt::Display for Answer {
@@ -35,7 +35,7 @@ impl fmt::Display for Answer {
             Self::Verified => "verified",
             Self::Diverged => "diverged",
             Self::ClaimsDiffer => "claims differ",
-            Self::NoAnswer => "no answer",
+            Self::Unjudged => "unjudged",
         })
     }
 }
@@ -76,7 +76,7 @@ pub(crate) struct Examined {
 pub(crate) fn examine(game: &Game, path: &Path, limits: Limits) -> Examined {
     let failed = |error: String, ticks| Examined {
         path: path.into(),
-        answer: Answer::NoAnswer,
+        answer: Answer::Unjudged,
         ticks,
         text: error,
         claims: Vec::new(),
@@ -109,7 +109,7 @@ pub(crate) fn examine(game: &Game, path: &Path, limits: Limits) -> Examined {
     let claims: Vec<Claim> = names.into_iter().map(claim).collect();
     let report = run.report();
     let (answer, text) = if report.compared == 0 && ticks > 0 {
-        (Answer::NoAnswer, report.to_string())
+        (Answer::Unjudged, report.to_string())
     } else if report.divergence.is_some() || !report.is_verified() {
         (Answer::Diverged, [report.to_string(), what_was_altered(report, &tape)].concat())
     } else if let Some(claim) = claims.iter().find(|claim| !claim.holds()) {

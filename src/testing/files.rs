@@ -88,6 +88,11 @@ impl Files {
         }
     }
 
+    /// Says why the tape beside the baseline cannot be read, if it cannot: a failure would have no fields then.
+    pub(super) fn unreadable_tape(&self) -> Option<String> {
+        Tape::load(self.own("tape")).err().map(|error| format!("a failure could tell no fields: {error}"))
+    }
+
     /// Writes the baseline and its tape; what was there before stays as `.old`.
     pub(super) fn approve(&self, run: &Recorded, reason: &str) -> Result<(), ReplayTestError> {
         fs::create_dir_all(&self.folder).map_err(file_error(&self.folder))?;
