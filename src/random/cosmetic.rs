@@ -29,6 +29,7 @@ pub struct CosmeticRng<'s> {
 struct Own(Generator);
 
 impl Default for Own {
+    #[allow(clippy::disallowed_types, reason = "its seed is to differ in each run")]
     fn default() -> Self {
         let entropy = std::hash::RandomState::new();
         Self(Generator::new([0, 1, 2, 3].map(|word: u8| entropy.hash_one(word)), None))

@@ -1,10 +1,11 @@
 //! At the recorder's limit the tape ends whole, the game is told and runs on. Tapes of different lengths.
 
-use crate::game::{Outcome, Steer, arena, headless, script};
+use crate::game::{Outcome, Steer, arena, error_of, headless, script};
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
 use bevy_replay::prelude::*;
 use bevy_replay::{EndReason, RecordingEnded, Run, Verdict};
+use core::time::Duration;
 
 /// What observers were told, and in which tick.
 #[derive(Resource, Default)]
@@ -113,5 +114,31 @@ fn tapes_of_different_lengths_that_differ_before_say_both() -> Outcome {
     assert_eq!(report.first_divergence(), "tick 7");
     let text = report.to_string();
     assert!(text.contains("length               the tape ends at tick 20, the other goes on to 30"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn run_that_takes_longer_than_it_may_is_given_up() -> Outcome {
+    let error = error_of(limited(RecorderLimits::default()).time_max(Duration::ZERO).record(1000));
+    let ReplayError::TooSlow { ticks, .. } = error else { return Err(error.into()) };
+    assert!(ticks < 1000, "{ticks} ticks ran");
+    let run = limited(RecorderLimits::default()).time_max(Duration::from_secs(3600)).record(10)?;
+    assert_eq!(run.tape().tick_count(), 10);
+    Ok(())
+}
+
+#[test]
+fn claims_of_a_replay_stand_beside_those_of_the_tape() -> Outcome {
+    let game = |app: &mut App| {
+        app.add_plugins(ReplayPlugin::new("claims"));
+        app.add_systems(FixedUpdate, |tick: Res<SimTick>, mut deck: ResMut<Deck>| {
+            deck.claim("ticks", (tick.0 + 1).to_string());
+        });
+    };
+    let recorded = headless(game).record(7)?;
+    assert!(recorded.claims().is_empty(), "they are on the tape");
+    let replayed = headless(game).verify(recorded.tape())?;
+    assert_eq!(replayed.claims(), &recorded.tape().end.claims);
+    assert_eq!(replayed.claims()["ticks"], "7");
     Ok(())
 }
