@@ -94,7 +94,9 @@ mod needles {
     pub(super) fn game(app: &mut App) {
         app.add_plugins(ReplayPlugin::new("needles")).register_authoritative::<Needle>();
         app.add_systems(Startup, |mut commands: Commands| {
-            commands.spawn_batch((1..50).map(|i| Needle { tip: FxVec2::from_ints(i, 50 - i), length: Fx::ONE / i }));
+            commands.spawn_batch(
+                (1..50).map(|i| Needle { tip: FxVec2::from_ints(i, 50 - i), length: Fx::ONE / i64::from(i) }),
+            );
         });
         app.add_systems(FixedUpdate, turn);
     }
