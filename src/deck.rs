@@ -1,10 +1,13 @@
 //! The transport: record, stop, play.
 
+pub(crate) mod branch;
 #[cfg(feature = "file")]
 pub(crate) mod file;
+pub(crate) mod flight;
 pub(crate) mod history;
 pub(crate) mod playback;
 pub(crate) mod recorder;
+pub(crate) mod transport;
 
 use bevy_ecs::prelude::*;
 use bevy_replay_tape::{EndReason, HeaderDifference, Report, Tape};
@@ -12,7 +15,10 @@ use bevy_replay_tape::{EndReason, HeaderDifference, Report, Tape};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use branch::Branch;
+pub use flight::FlightRecorder;
 pub use recorder::{Detail, RecorderLimits};
+pub use transport::{SeekFinished, SeekProgress, Speed};
 
 /// The transport of an app: records its ticks and plays tapes.
 ///
@@ -32,6 +38,8 @@ pub struct Deck {
     pub(crate) requests: Vec<Request>,
     pub(crate) state: DeckState,
     pub(crate) is_replaying: bool,
+    pub(crate) transport: transport::Transport,
+    pub(crate) branches: Vec<Branch>,
     pub(crate) tape: Option<Arc<Tape>>,
     pub(crate) report: Option<Report>,
     pub(crate) error: Option<DeckError>,
@@ -116,10 +124,21 @@ pub(crate) enum Request {
     Play(Arc<Tape>, PlayOptions),
     Mark(String),
     Claim(String, String),
+    SaveFlight,
+    TakeOver,
+    Edit {
+        name: String,
+        tick: u64,
+        bytes: Vec<u8>,
+    },
+    SwitchTo(usize),
 }
 
 impl Deck {
-    /// Records from the next tick on. It must be the first tick of the app: call it at start-up.
+    /// Records from the next tick on.
+    ///
+    /// From the first tick the tape says only how the app gets there ([`Start::Gate`](bevy_replay_tape::Start)); later it
+    /// holds the state, which a replay puts back ([`Start::Image`](bevy_replay_tape::Start)).
     pub fn record(&mut self) {
         self.requests.push(Request::Record);
     }
@@ -136,12 +155,19 @@ impl Deck {
         self.requests.push(Request::RecordTo(path.into()));
     }
 
+    /// Saves the last seconds of play as a tape, which starts in the middle of the game: into a file, where
+    /// [`FlightRecorder::folder`] is set, and into [`tape`](Self::tape). [`RecordingSaved`] tells when the file is finished.
+    pub fn save_flight(&mut self) {
+        self.requests.push(Request::SaveFlight);
+    }
+
     /// Ends the recording, or stops playing; at the next border of a tick, or at the end of the frame.
     pub fn stop(&mut self) {
         self.requests.push(Request::Stop);
     }
 
-    /// Plays a tape from the next tick on. It must be the first tick of the app: call it at start-up.
+    /// Plays a tape from the next tick on. One that starts with the app must be played from the first tick: call it at
+    /// start-up. One that holds a state can be played at any time.
     pub fn play(&mut self, tape: impl Into<Arc<Tape>>, options: PlayOptions) {
         self.requests.push(Request::Play(tape.into(), options));
     }
@@ -259,14 +285,43 @@ pub struct DeckRefused {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeckError {
-    /// A tape begins at the first tick of the app.
+    /// A tape that starts with the app is played from its first tick.
     #[error(
-        "recording and playing begin at the first tick, and {tick} have run already (call it at start-up, or start the app anew)"
+        "the tape starts with the app, and {tick} ticks have run already (play it at start-up, or start the app anew)"
     )]
     NotAtStart {
         /// How many ticks have run.
         tick: u64,
     },
+    /// There is no flight recorder.
+    #[error("there is no flight recorder, or no tick has run (set `ReplayPlugin::flight`)")]
+    NoFlight,
+    /// A tape is needed, and none is in the deck.
+    #[error(
+        "going back, branching and editing need a tape in the deck (play one, or record with `ReplayPlugin::rewind(true)`)"
+    )]
+    NoTape,
+    /// The tape has no such mark.
+    #[error("the tape has no mark {index} (they are counted from 0)")]
+    NoSuchMark {
+        /// Its number.
+        index: usize,
+    },
+    /// There is no such branch.
+    #[error("there is no branch {index} (they are counted from 0)")]
+    NoSuchBranch {
+        /// Its number.
+        index: usize,
+    },
+    /// The tape has no such input.
+    #[error("the tape has no input {name}")]
+    NoSuchInput {
+        /// Name of the type.
+        name: String,
+    },
+    /// A state could not be put back.
+    #[error(transparent)]
+    Restore(#[from] crate::state::RestoreError),
     /// There is no recording to write on.
     #[error("marks and claims are written on a recording, and none is running (call `record` first)")]
     NotRecording,
@@ -284,12 +339,6 @@ pub enum DeckError {
     Refused {
         /// What differs.
         differences: Vec<HeaderDifference>,
-    },
-    /// The tape starts in the middle of a game.
-    #[error("the tape starts at tick {tick} from a saved image, which this version cannot restore")]
-    StartsFromImage {
-        /// Its first tick.
-        tick: u64,
     },
     /// A tape of an older game holds a value that has no like in this app.
     #[error("{reason} (play the tape with the game that recorded it)")]

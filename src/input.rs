@@ -46,6 +46,11 @@ pub(crate) trait TrackSource: Send + Sync {
         false
     }
 
+    /// The canonical bytes of what the last tick saw.
+    fn last_seen(&self) -> Option<&[u8]> {
+        None
+    }
+
     /// Takes back what exactly this tick may see.
     fn end(&mut self, world: &mut World);
 

@@ -174,8 +174,8 @@ pub use bevy_replay_tape::{Canonical, Divergence, EndReason, Image, Report, Tape
 #[cfg(feature = "file")]
 pub use deck::RecordingSaved;
 pub use deck::{
-    Deck, DeckError, DeckRefused, DeckState, Detail, Diverged, PlayOptions, RecorderLimits, RecordingEnded,
-    ReplayFinished, is_live, is_replaying,
+    Branch, Deck, DeckError, DeckRefused, DeckState, Detail, Diverged, FlightRecorder, PlayOptions, RecorderLimits,
+    RecordingEnded, ReplayFinished, SeekFinished, SeekProgress, Speed, is_live, is_replaying,
 };
 pub use headless::{Arrival, Executor, Headless, Pacing, ReplayError, Run, TapeSource, TimeTravel};
 pub use input::TickReader;

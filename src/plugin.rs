@@ -1,6 +1,6 @@
 //! The plugin and its settings.
 
-use crate::deck::{Deck, Detail, RecorderLimits};
+use crate::deck::{Deck, Detail, FlightRecorder, RecorderLimits, transport};
 use crate::runtime::{self, Core};
 use crate::state::Guard;
 use crate::tick::gate::StartGate;
@@ -52,6 +52,8 @@ pub struct ReplayPlugin {
     pub keyframe_bytes: usize,
     /// Whether states are kept while recording, too, so that one can go back in a running game. Default: false.
     pub rewind: bool,
+    /// Keeps the last seconds of play at hand. Default: none.
+    pub flight: Option<FlightRecorder>,
     /// How writes to authoritative state between ticks are found. Default: [`Guard::Full`] in debug builds, else
     /// [`Guard::Ticks`].
     pub guard: Guard,
@@ -70,6 +72,7 @@ impl Default for ReplayPlugin {
             trust_change_ticks: false,
             keyframe_bytes: 64 << 20,
             rewind: false,
+            flight: None,
             guard: Guard::default(),
         }
     }
@@ -136,6 +139,12 @@ impl ReplayPlugin {
         Self { rewind, ..self }
     }
 
+    /// Sets [`flight`](Self::flight).
+    #[must_use]
+    pub fn flight(self, flight: FlightRecorder) -> Self {
+        Self { flight: Some(flight), ..self }
+    }
+
     /// Sets [`guard`](Self::guard).
     #[must_use]
     pub fn guard(self, guard: Guard) -> Self {
@@ -153,6 +162,7 @@ impl Plugin for ReplayPlugin {
         tick::border::install(app);
         tick::order::install(app, self.order);
         tick::phase::install(app);
+        transport::install(app);
     }
 
     fn finish(&self, app: &mut App) {

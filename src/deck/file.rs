@@ -57,7 +57,12 @@ pub(crate) enum Refused {
 impl TapeWriter {
     /// Begins a new file at `path`, or the next free number in that folder.
     pub(crate) fn begin(path: &Path, header: &Header, initial: &Image) -> Result<Self, DeckError> {
-        let (path, file) = create(path, &header.game)?;
+        Self::begin_named(path, &header.game, header, initial)
+    }
+
+    /// Begins a new file at `path`, or the next free number of that name in that folder.
+    pub(crate) fn begin_named(path: &Path, name: &str, header: &Header, initial: &Image) -> Result<Self, DeckError> {
+        let (path, file) = create(path, name)?;
         Self::start(path, OnDisk(file), header, initial)
     }
 
@@ -168,7 +173,7 @@ fn create(path: &Path, game: &str) -> Result<(PathBuf, File), DeckError> {
         });
     }
     fs::create_dir_all(path).map_err(|error| failed(path, &error))?;
-    let game: String = game.chars().map(|c| if c.is_alphanumeric() || c == '-' { c } else { '_' }).take(64).collect();
+    let game = safe_name(game);
     for number in 1..=NUMBER_MAX {
         let path = path.join(format!("{game}-{number:04}.tape"));
         match create_file(&path) {
@@ -179,6 +184,19 @@ fn create(path: &Path, game: &str) -> Result<(PathBuf, File), DeckError> {
     }
     let reason = format!("it holds {NUMBER_MAX} recordings (move some away)");
     Err(DeckError::File { path: path.display().to_string(), reason })
+}
+
+/// A name that is one on each system.
+pub(super) fn safe_name(name: &str) -> String {
+    name.chars().map(|c| if c.is_alphanumeric() || c == '-' { c } else { '_' }).take(64).collect()
+}
+
+/// Saves a tape under a free number of that name in a folder; waits for the disk.
+pub(super) fn save_new(folder: &Path, name: &str, tape: &Tape) -> Result<PathBuf, DeckError> {
+    let (path, file) = create(&folder.join(""), name)?;
+    drop(file);
+    finish(&path, tape).map_err(|error| failed(&path, &error))?;
+    Ok(path)
 }
 
 /// Makes the partial file, unless it or the finished one is there.

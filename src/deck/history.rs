@@ -81,9 +81,9 @@ impl History {
         history
     }
 
-    /// How many ticks were played, one after another, since the first.
-    pub(crate) fn played(&self) -> u64 {
-        self.first + self.roots.len() as u64
+    /// The root after each tick that was played.
+    pub(crate) fn roots(&self) -> &[u64] {
+        &self.roots
     }
 
     /// How many bytes the keyframes take.

@@ -76,6 +76,31 @@ impl Recorder {
         }
     }
 
+    /// Goes on after the last tick of a tape.
+    pub(crate) fn resume(tape: Tape, detail: Detail, limits: RecorderLimits) -> Self {
+        // Values of part of the ticks would be values of none.
+        let detail = if tape.values.is_empty() { detail.min(Detail::Lanes) } else { detail };
+        let inputs: usize = tape.tracks.iter().map(|track| track.changes.size_bytes()).sum();
+        let initial = tape.initial.as_ref().map_or(0, Image::size_bytes);
+        Self {
+            timestep_ns: tape.timestep_ns(tape.ticks().end),
+            size_bytes: (inputs + initial) as u64 + 8 * tape.tick_count(),
+            detail,
+            limits,
+            gap: None,
+            #[cfg(feature = "file")]
+            file: None,
+            tape,
+        }
+    }
+
+    /// Writes down what the tick before the first one saw of an input.
+    pub(crate) fn input_before(&mut self, track: usize, tick: u64, seen: &[u8]) {
+        if let Some(before) = tick.checked_sub(1) {
+            self.tape.tracks[track].changes.record(before, seen);
+        }
+    }
+
     pub(crate) fn keeps_values(&self) -> bool {
         self.detail >= Detail::Values
     }
@@ -119,6 +144,11 @@ impl Recorder {
     pub(crate) fn claim(&mut self, name: String, value: String) {
         self.size_bytes += (name.len() + value.len()) as u64;
         self.tape.end.claims.insert(name, value);
+    }
+
+    /// Writes down that a tick has ended whose state nobody looked at.
+    pub(crate) fn end_tick_unread(&mut self) {
+        self.tape.end.tick_count += 1;
     }
 
     /// Writes down what the tick made; returns why the tape must end, if it must.

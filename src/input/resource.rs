@@ -130,6 +130,10 @@ impl<T: Resource<Mutability = Mutable> + Default, C: Codec<T>> TrackSource for R
         }
     }
 
+    fn last_seen(&self) -> Option<&[u8]> {
+        self.changed.map(|_| &*self.shown)
+    }
+
     fn start(&mut self) {
         self.changed = None;
     }

@@ -123,6 +123,10 @@ impl<T: Button> TrackSource for ButtonTrack<T> {
         self.other_tick.swap(&mut live, false, now);
     }
 
+    fn last_seen(&self) -> Option<&[u8]> {
+        Some(&self.bytes)
+    }
+
     fn start(&mut self) {
         self.starts = true;
     }

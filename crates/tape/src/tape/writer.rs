@@ -123,6 +123,9 @@ impl TapeStream {
         let Group { tick_count, inputs, clock, roots, lane_ticks, lane_digests, values, marks } = group;
         let base = self.tick_first.saturating_add(self.tick_count);
         if inputs.iter().any(|(_, range)| !range.is_empty()) {
+            // What the tick before the first one saw is there, too, where the tape starts in the middle of a game.
+            let firsts = inputs.iter().filter_map(|(changes, range)| Some(changes.get(range.start)?.0));
+            let base = firsts.fold(base, u64::min);
             let (mut content, mut bytes) = (base.to_le_bytes().to_vec(), Vec::new());
             for (((changes, range), width), before) in inputs.iter().zip(&self.widths).zip(&mut self.before) {
                 let rows: Vec<_> = range.clone().filter_map(|index| changes.get(index)).collect();
