@@ -380,6 +380,18 @@ impl Headless {
         self.play(tape, PlayOptions { compare: true, ..PlayOptions::inputs_only() })
     }
 
+    /// Plays the inputs of a tape, and the tick after its last: the one in which the game died, when its tape is unfinished.
+    ///
+    /// # Errors
+    ///
+    /// [`ReplayError`] if the tape cannot be read or its inputs do not fit the game; a panic of the game is a panic here.
+    pub fn replay_to_crash(mut self, tape: impl TapeSource) -> Result<Run, ReplayError> {
+        let tape = tape.tape()?;
+        self.begin(&tape, PlayOptions { forget: true, ..PlayOptions::inputs_only() }.held())?;
+        self.drive(tape.ticks().end + 1)?;
+        Ok(self.into_run(None, None))
+    }
+
     /// Plays the inputs of a tape and reports where the states part from the recorded ones. Never refuses rules.
     ///
     /// # Errors
@@ -388,7 +400,7 @@ impl Headless {
     pub fn compare(mut self, tape: impl TapeSource) -> Result<Report, ReplayError> {
         let tape = tape.tape()?;
         self.begin(&tape, PlayOptions { compare: true, forget: true, ..PlayOptions::inputs_only() })?;
-        self.drive(tape.tick_count())?;
+        self.drive(tape.ticks().end)?;
         self.finished_report(&tape)
     }
 
@@ -445,7 +457,7 @@ impl Headless {
 
     fn play(mut self, tape: Arc<Tape>, options: PlayOptions) -> Result<Run, ReplayError> {
         self.begin(&tape, PlayOptions { forget: true, ..options })?;
-        self.drive(tape.tick_count())?;
+        self.drive(tape.ticks().end)?;
         self.check_reached()?;
         let report = match options.compares() {
             true => Some(self.finished_report(&tape)?),

@@ -184,6 +184,7 @@ pub(crate) fn begin_tick(world: &mut World) {
             }
             runtime.show_state(world, tick);
         }
+        let tick = world.resource::<SimTick>().0; // a tape may begin with a state that was put back
         if let Some(playback) = &mut runtime.playback {
             playback.begin_tick(world, tick);
         }

@@ -204,7 +204,7 @@ fn arrive(world: &mut World) {
     deck.transport.seek = None;
     let is_new = unfaithful.is_some() && !core::mem::replace(&mut deck.transport.has_doubted, unfaithful.is_some());
     let doubt = unfaithful.filter(|_| is_new).map(|at| {
-        let suspects = suspects(world);
+        let suspects = runtime::with(world, |world, runtime| suspects(world, runtime));
         format!("tick {at} was not the same when it was played again after a jump{suspects}")
     });
     if let Some(doubt) = &doubt {
@@ -223,7 +223,12 @@ fn carry_out(world: &mut World, order: Order) -> Result<(), DeckError> {
         Order::Pause => world.resource_mut::<Deck>().transport.is_paused = true,
         Order::Resume => world.resource_mut::<Deck>().transport.is_paused = false,
         Order::Speed(speed) => world.resource_mut::<Deck>().transport.speed = speed,
-        Order::Loop(part) => world.resource_mut::<Deck>().transport.looped = part,
+        Order::Loop(part) => {
+            if let Some(part) = &part {
+                runtime::with(world, |_, runtime| runtime.pin(part.start));
+            }
+            world.resource_mut::<Deck>().transport.looped = part;
+        }
         Order::Step(ticks) => {
             world.resource_mut::<Deck>().transport.is_paused = true;
             go_to(world, tick.saturating_add_signed(ticks))?;

@@ -127,7 +127,7 @@ impl TimeTravel {
         if arrival == Arrival::PlayedAnew {
             return Ok(arrival); // it is not deterministic; that is for `verify` to say
         }
-        let suspects = suspects(self.game.app.world_mut());
+        let suspects = self.game.with(|world, runtime| suspects(world, runtime));
         let found = format!("tick {tick} was not the same when it was played again after a jump{suspects}");
         tracing::warn!("{found}");
         self.hidden.get_or_insert(found);

@@ -225,6 +225,11 @@ impl Runtime {
 
     /// Adds what the world knows of a divergence.
     pub(super) fn annotate(&mut self, world: &mut World, tick: u64) {
+        let Some(playback) = &self.playback else { return };
+        if playback.tape.header.start == Start::Image {
+            let suspects = coverage::suspects(world, self);
+            self.findings.push(format!("the tape begins in the middle of a game: state not in the image{suspects}"));
+        }
         let (Some(verifier), Some(playback)) = (&mut self.verifier, &self.playback) else { return };
         verifier.comparison.annotate(|found| {
             found.inputs = playback.tape.inputs_text(tick);

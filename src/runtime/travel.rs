@@ -62,6 +62,13 @@ impl Runtime {
         self.playback.as_ref().filter(|_| self.is_held).map(|playback| playback.tape.ticks().end)
     }
 
+    /// Keeps the state at a tick if possible: one comes back to it.
+    pub(crate) fn pin(&mut self, tick: u64) {
+        if let Some(history) = &mut self.history {
+            history.pin(tick);
+        }
+    }
+
     pub(crate) fn mark_tick(&self, index: usize) -> Option<u64> {
         let recorded = self.recorder.as_ref().map(|recorder| &recorder.tape);
         let tape = self.playback.as_ref().map(|playback| &*playback.tape).or(recorded)?;
@@ -99,10 +106,11 @@ impl Runtime {
         let history = self.history.take();
         self.end_recording(world, EndReason::Stopped);
         let tape = world.resource::<Deck>().tape.clone().ok_or(DeckError::NoTape)?;
-        let mut playback = Playback::new(world, tape, false);
+        let mut playback = Playback::new(world, tape.clone(), false);
         let tick = world.resource::<SimTick>().0;
         playback.go_to(world, tick);
         (self.playback, self.history, self.is_held) = (Some(playback), history, true);
+        self.push_branch(world, &tape, None, tape.header.tick_first);
         self.show_state(world, tick);
         Ok(())
     }

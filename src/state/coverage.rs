@@ -1,7 +1,7 @@
 //! Which state nobody has spoken for.
 
 use super::SimId;
-use crate::runtime;
+use crate::runtime::{self, Runtime};
 use crate::tick::reads::TickReads;
 use bevy_app::FixedMainScheduleOrder;
 use bevy_ecs::prelude::*;
@@ -59,43 +59,43 @@ pub(crate) fn carried_messages(world: &World) -> Vec<String> {
 pub fn coverage(world: &mut World) -> Coverage {
     runtime::with(world, |world, runtime| {
         runtime.freeze(world);
-        let spoken_for = |id: TypeId| runtime.registry.has_role(id) || id == TypeId::of::<SimId>();
-        let Some(sim_id) = world.component_id::<SimId>() else { return Coverage::default() };
-        let mut unregistered = BTreeSet::new();
-        for archetype in
-            world.archetypes().iter().filter(|archetype| archetype.contains(sim_id) && !archetype.is_empty())
-        {
-            for info in archetype.components().iter().filter_map(|id| world.components().get_info(*id)) {
-                if info.type_id().is_none_or(|id| !spoken_for(id)) {
-                    unregistered.insert(info.name().to_string());
-                }
-            }
-        }
-        let counted = |wanted: usize| {
-            let lanes = runtime.capturer.image.lanes.iter().zip(runtime.rows_max());
-            // `Disabled` is there in each game.
-            lanes
-                .filter(|(lane, count)| *count == wanted && &*lane.name != "Disabled")
-                .map(|(lane, _)| lane.name.to_string())
-                .collect()
-        };
-        Coverage {
-            unregistered: unregistered.into_iter().collect(),
-            never_seen: counted(0),
-            order_untested: counted(1),
-            carried_messages: carried_messages(world),
-        }
+        look(world, runtime)
     })
 }
 
+fn look(world: &World, runtime: &Runtime) -> Coverage {
+    let spoken_for = |id: TypeId| runtime.registry.has_role(id) || id == TypeId::of::<SimId>();
+    let Some(sim_id) = world.component_id::<SimId>() else { return Coverage::default() };
+    let mut unregistered = BTreeSet::new();
+    for archetype in world.archetypes().iter().filter(|archetype| archetype.contains(sim_id) && !archetype.is_empty()) {
+        for info in archetype.components().iter().filter_map(|id| world.components().get_info(*id)) {
+            if info.type_id().is_none_or(|id| !spoken_for(id)) {
+                unregistered.insert(info.name().to_string());
+            }
+        }
+    }
+    let counted = |wanted: usize| {
+        let lanes = runtime.capturer.image.lanes.iter().zip(runtime.rows_max());
+        // `Disabled` is there in each game.
+        let lanes = lanes.filter(|(lane, count)| *count == wanted && &*lane.name != "Disabled");
+        lanes.map(|(lane, _)| lane.name.to_string()).collect()
+    };
+    Coverage {
+        unregistered: unregistered.into_iter().collect(),
+        never_seen: counted(0),
+        order_untested: counted(1),
+        carried_messages: carried_messages(world),
+    }
+}
+
 /// What may be behind a state that cannot be put back: what nobody registered, in words for the end of a sentence.
-pub(crate) fn suspects(world: &mut World) -> String {
-    let found = coverage(world);
+pub(crate) fn suspects(world: &World, runtime: &Runtime) -> String {
+    let found = look(world, runtime);
     let mut suspects = Vec::new();
     if !found.unregistered.is_empty() {
         suspects.push(format!("components that nobody registered: {}", found.unregistered.join(", ")));
     }
-    let resources = unregistered_resources(world);
+    let resources = unregistered_resources(world, runtime);
     if !resources.is_empty() {
         suspects.push(format!("resources that nobody registered: {}", resources.join(", ")));
     }
@@ -107,18 +107,11 @@ pub(crate) fn suspects(world: &mut World) -> String {
 }
 
 /// Resources of the game of which nobody has said what they are.
-fn unregistered_resources(world: &mut World) -> Vec<String> {
-    runtime::with(world, |world, runtime| {
-        let spoken_for = |id: TypeId| runtime.registry.has_role(id);
-        // Engine and plugins keep their own house; names are known with the feature `diagnostics` only.
-        let is_of_game = |name: &str| !["bevy_", "core::", "alloc::", "std::"].iter().any(|of| name.starts_with(of));
-        let mut names = BTreeSet::new();
-        for info in world.resource_entities().iter().filter_map(|(id, _)| world.components().get_info(id)) {
-            let name = info.name().to_string();
-            if is_of_game(&name) && info.type_id().is_none_or(|id| !spoken_for(id)) {
-                names.insert(name);
-            }
-        }
-        names.into_iter().collect()
-    })
+fn unregistered_resources(world: &World, runtime: &Runtime) -> Vec<String> {
+    // Engine and plugins keep their own house; names are known with the feature `diagnostics` only.
+    let is_of_game = |name: &str| !["bevy_", "core::", "alloc::", "std::"].iter().any(|of| name.starts_with(of));
+    let infos = world.resource_entities().iter().filter_map(|(id, _)| world.components().get_info(id));
+    let unknown = infos.filter(|info| info.type_id().is_none_or(|id| !runtime.registry.has_role(id)));
+    let names: BTreeSet<String> = unknown.map(|info| info.name().to_string()).collect();
+    names.into_iter().filter(|name| is_of_game(name)).collect()
 }

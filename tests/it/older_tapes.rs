@@ -98,7 +98,7 @@ fn wide_game(app: &mut App) {
     app.record_input::<wide::Steer>();
 }
 
-fn recorded() -> Result<Run, bevy_replay::ReplayError> {
+fn recorded() -> Result<Run, ReplayError> {
     let steer = |tick: i8| old::Steer {
         boost: 9,
         x: tick % 5,

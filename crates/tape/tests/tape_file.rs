@@ -77,7 +77,7 @@ fn parts(tape: &Tape, ticks: u64) -> Vec<TapePart> {
             }
             changes
         });
-        let rows = (0..).zip(&tape.digests.lane_ticks).filter(|(_, index)| (from..to).contains(index));
+        let rows = (0..).zip(&tape.digests.lane_ticks).filter(|(_, index)| (from..to).contains(*index));
         let per_tick = tape.header.lanes.len() + tape.header.resources.len();
         let rows: Vec<(usize, u64)> = rows.map(|(row, index)| (row, *index)).collect();
         let roots = (from..to).filter_map(|index| tape.root_after(first + index)).collect();
