@@ -1,5 +1,6 @@
 //! Runs an app without a window: records it, plays tapes in it, compares it.
 
+mod checks;
 mod run;
 mod travel;
 
@@ -19,6 +20,7 @@ use core::time::Duration;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use checks::Leak;
 pub use run::Run;
 pub use travel::{Arrival, TimeTravel};
 

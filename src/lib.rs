@@ -82,7 +82,8 @@
 //!
 //! # Recording, replaying, comparing
 //!
-//! In a running game the [`Deck`] records and plays; it begins at the first tick. In tests [`Headless`]
+//! In a running game the [`Deck`] records and plays, pauses, steps, seeks and branches; [`TimeTravel`] does so without a
+//! window, and a [`FlightRecorder`] keeps the last seconds at hand. In tests [`Headless`]
 //! runs an app without a window: [`inputs`](Headless::inputs) and [`run`](Headless::run) record,
 //! [`verify`](Headless::verify) plays a tape and compares digests,
 //! [`replay_inputs`](Headless::replay_inputs) plays its inputs only,
@@ -117,7 +118,8 @@
 //! - A tape replays to the same digests at any number of ticks per frame, at any frame rate, on one
 //!   thread or many, in debug and release builds.
 //! - Nothing has a tolerance. A digest is a function of the state alone: every registered value is read.
-//! - Recording and playing begin at the first tick of an app; starting in the middle is not possible yet.
+//! - Recordings begin at any tick, and any tick of a tape can be gone to; what of a game's state no image holds
+//!   ([`guide::time_travel`]) is then found by the digests.
 //! - Recorded inputs are resources, components of simulated entities, messages, requests for states, keyboard, mouse
 //!   and gamepads. Touch is not recorded.
 //! - Floats: `+ - * /` and `sqrt` are the same everywhere, `sin`, `powf` and the like are not.
@@ -177,7 +179,7 @@ pub use deck::{
     Branch, Deck, DeckError, DeckRefused, DeckState, Detail, Diverged, FlightRecorder, PlayOptions, RecorderLimits,
     RecordingEnded, ReplayFinished, SeekFinished, SeekProgress, Speed, is_live, is_replaying,
 };
-pub use headless::{Arrival, Executor, Headless, Pacing, ReplayError, Run, TapeSource, TimeTravel};
+pub use headless::{Arrival, Executor, Headless, Leak, Pacing, ReplayError, Run, TapeSource, TimeTravel};
 pub use input::TickReader;
 #[cfg(feature = "raw-input")]
 pub use input::devices::{PadSlot, RawInputPlugin, TextFocus};
@@ -225,6 +227,9 @@ pub mod guide {
     ///
     #[doc = include_str!("../docs/debugging.md")]
     pub mod debugging {}
+
+    #[doc = include_str!("../docs/time-travel.md")]
+    pub mod time_travel {}
 
     #[doc = include_str!("../docs/digest.md")]
     pub mod digest {}

@@ -1,6 +1,6 @@
 //! Goes back and forth on a tape, without a window.
 
-use super::{Headless, ReplayError, TapeSource, TicksLeft};
+use super::{Headless, Pacing, ReplayError, TapeSource, TicksLeft};
 use crate::deck::PlayOptions;
 use crate::state::{self, suspects};
 use bevy_ecs::prelude::*;
@@ -40,6 +40,9 @@ pub struct TimeTravel {
     hidden: Option<String>,
 }
 
+/// A frame costs as much as a light tick, and nobody looks at it.
+const TICKS_PER_FRAME: u32 = 64;
+
 /// How a tick was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -71,6 +74,9 @@ impl TimeTravel {
 
     fn start(make: &dyn Fn() -> Headless, tape: &Arc<Tape>) -> Result<Headless, ReplayError> {
         let mut game = make();
+        if game.pacing == Pacing::TicksPerFrame(1) {
+            game.pacing = Pacing::TicksPerFrame(TICKS_PER_FRAME);
+        }
         game.begin(tape, PlayOptions::inputs_only().held())?;
         // A frame without a tick: the game starts up.
         game.app.world_mut().insert_resource(TicksLeft { ticks: 0, exact: true });

@@ -1,0 +1,134 @@
+//! What going back costs, and the flight recorder.
+//!
+//! Run it: `cargo bench --bench time_travel`
+
+#![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+#![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
+use bevy_app::prelude::*;
+use bevy_ecs::prelude::*;
+use bevy_replay::{FlightRecorder, TimeTravel, prelude::*};
+use bevy_time::{TimePlugin, TimeUpdateStrategy};
+use std::time::Instant;
+
+#[derive(Resource, Default, Clone, TickInput)]
+struct Push(i8);
+#[derive(Component, Canonical, Clone, Copy)]
+struct Position([i64; 3]);
+#[derive(Component, Canonical, Clone, Copy)]
+struct Velocity([i64; 3]);
+#[derive(Component, Canonical, Clone, Copy)]
+struct Health(i32);
+
+/// Ten minutes at 64 Hz.
+const TICKS: u64 = 10 * 60 * 64;
+
+fn game(entities: i64) -> impl Fn(&mut App) + Copy + Send + Sync + 'static {
+    move |app: &mut App| game_with(app, entities, ReplayPlugin::new("bench").detail(Detail::Roots))
+}
+
+fn game_with(app: &mut App, entities: i64, plugin: ReplayPlugin) {
+    app.add_plugins(plugin).record_input::<Push>().register_authoritative::<(Position, Velocity, Health)>();
+    app.add_systems(Startup, move |mut commands: Commands| {
+        let unit = |i: i64| (Position([i, 0, -i]), Velocity([i % 7 - 3, i % 5 - 2, 1]), Health(100));
+        commands.spawn_batch((0..entities).map(unit));
+    });
+    app.add_systems(FixedUpdate, |push: Res<Push>, mut units: Query<(&mut Position, &mut Velocity)>| {
+        for (mut place, mut speed) in &mut units {
+            for axis in 0..3 {
+                place.0[axis] += speed.0[axis] + i64::from(push.0);
+                if place.0[axis].abs() > 5000 {
+                    speed.0[axis] = -speed.0[axis];
+                }
+            }
+        }
+    });
+}
+
+fn main() -> Result<(), ReplayError> {
+    println!("{:<58} {:>10} {:>10}", "name", "value", "target");
+    seeks()?;
+    flight();
+    Ok(())
+}
+
+fn row(name: &str, value: f64, target: f64) {
+    println!("{name:<58} {value:>10.4} {target:>10.4} {}", if value <= target { "ok" } else { "SHORT" });
+}
+
+fn seeks() -> Result<(), ReplayError> {
+    let inputs = (0..TICKS).map(|tick| Push(i8::try_from(tick % 3).unwrap_or(0)));
+    let tape = Headless::new(game(1000)).inputs(inputs).run()?.tape().clone();
+    let mut travel = TimeTravel::new(|| Headless::new(game(1000)), &tape)?;
+    let start = Instant::now();
+    travel.seek(TICKS)?;
+    let straight = start.elapsed().as_secs_f64();
+    println!("playing 10 min with 1 k entities: {straight:.2} s");
+    let (mut longest, mut bytes_max, mut back) = (0.0_f64, 0, 0.0_f64);
+    let mut target = TICKS / 2;
+    for _ in 0..100 {
+        target = (target * 7919 + 12_345) % TICKS;
+        let start = Instant::now();
+        travel.seek(target)?;
+        longest = longest.max(start.elapsed().as_secs_f64());
+        bytes_max = bytes_max.max(travel.keyframes().1);
+        travel.seek((target + 200).min(TICKS))?;
+        let start = Instant::now();
+        travel.step(-1)?;
+        back = back.max(start.elapsed().as_secs_f64());
+    }
+    let (keyframes, bytes) = travel.keyframes();
+    println!("{} keyframes, {:.1} MiB", keyframes.len(), bytes as f64 / f64::from(1 << 20));
+    row("longest seek / playing it all", longest / straight, 1.0 / 200.0);
+    row("most MiB of keyframes", bytes_max as f64 / f64::from(1 << 20), 64.0);
+    row("longest step back, ms", back * 1e3, 16.0);
+    Ok(())
+}
+
+/// A tick of 10 k entities with and without the flight recorder, in turns, as the machine is noisy.
+fn flight() {
+    let app_of = |plugin: ReplayPlugin| {
+        let mut app = App::new();
+        app.add_plugins(TimePlugin).insert_resource(TimeUpdateStrategy::FixedTimesteps(1));
+        game_with(&mut app, 10_000, plugin);
+        for _ in 0..200 {
+            app.update();
+        }
+        app
+    };
+    let mut bare = app_of(ReplayPlugin::new("bench"));
+    let mut flying = app_of(ReplayPlugin::new("bench").flight(FlightRecorder::default()));
+    let (mut without, mut with) = (Vec::new(), Vec::new());
+    for _ in 0..10_000 {
+        for (app, times) in [(&mut bare, &mut without), (&mut flying, &mut with)] {
+            let start = Instant::now();
+            app.update();
+            times.push(start.elapsed().as_secs_f64());
+        }
+    }
+    without.sort_by(f64::total_cmp);
+    with.sort_by(f64::total_cmp);
+    let mean = |times: &[f64]| times[..times.len() * 99 / 100].iter().sum::<f64>() / (times.len() * 99 / 100) as f64;
+    let median = with[with.len() / 2];
+    println!(
+        "a tick of 10 k entities: {:.0} us, with the flight recorder {:.0} us",
+        mean(&without) * 1e6,
+        mean(&with) * 1e6
+    );
+    row("flight recorder, part of the tick", mean(&with) / mean(&without) - 1.0, 0.05);
+    let longest = with[with.len() * 9_995 / 10_000];
+    row("longest of 10,000 ticks but 5, ms over the median", (longest - median) * 1e3, 1.0);
+    flying.world_mut().resource_mut::<Deck>().save_flight();
+    flying.update();
+    if let Some(tape) = flying.world().resource::<Deck>().tape() {
+        let initial = tape.initial.as_ref().map_or(0, bevy_replay::Image::size_bytes);
+        let inputs: usize = tape.tracks.iter().map(|track| track.changes.size_bytes()).sum();
+        let seconds = tape.tick_count() as f64 / 64.0;
+        println!(
+            "{seconds:.0} s of flight: {:.1} MiB a part, {:.1} KiB of inputs",
+            initial as f64 / f64::from(1 << 20),
+            inputs as f64 / 1024.0
+        );
+        row("flight recorder, MiB at most", 3.0 * initial as f64 / f64::from(1 << 20), 16.0);
+    }
+}
