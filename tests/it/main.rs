@@ -24,6 +24,7 @@ mod game;
 mod hierarchy;
 mod input_changes;
 mod last_words;
+mod leaks;
 mod limits;
 mod mid_game;
 mod older_tapes;
