@@ -41,6 +41,10 @@ pub struct ReplayPlugin {
     pub order: TickOrder,
     /// How much a tape says of the state. Default: [`Detail::Lanes`] in debug builds, else [`Detail::Roots`].
     pub detail: Detail,
+    /// After how many ticks each a tape has digests. Default: 0, which is after each tick, as 1 is.
+    ///
+    /// With 64 a tape takes a fifth of a byte a tick at most, and a divergence is known to the second.
+    pub digest_interval: u64,
     /// How long a recording may become. Default: four hours at 64 Hz, 256 MiB.
     pub limits: RecorderLimits,
     /// Reads only rows whose change tick has moved. Default: false, every row is read.
@@ -113,6 +117,12 @@ impl ReplayPlugin {
     #[must_use]
     pub fn detail(self, detail: Detail) -> Self {
         Self { detail, ..self }
+    }
+
+    /// Sets [`digest_interval`](Self::digest_interval).
+    #[must_use]
+    pub fn digest_interval(self, digest_interval: u64) -> Self {
+        Self { digest_interval, ..self }
     }
 
     /// Sets [`limits`](Self::limits).

@@ -90,7 +90,7 @@ fn run(count: u64) -> Result<(), Box<dyn Error>> {
     let (mut most, mut all) = (0, 0);
     for number in 0..count {
         // Spread evenly over the time that it takes to write two parts, in an order that looks random.
-        let after = Duration::from_micros(number.wrapping_mul(2_654_435_761) % 400_000);
+        let after = Duration::from_micros(number.wrapping_mul(2_654_435_761) % 1_000_000);
         let (played, on_tape) = kill(&folder.path().join(format!("{number}.tape")), after)?;
         let lost = played.saturating_sub(on_tape);
         if lost > TICKS_PER_SECOND {

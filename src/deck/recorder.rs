@@ -155,9 +155,12 @@ impl Recorder {
     pub(crate) fn end_tick(&mut self, image: &Image, digest: &Digest, before: Option<&Image>) -> Option<EndReason> {
         let Digest { root, lanes, resources } = digest;
         let digests = &mut self.tape.digests;
-        digests.roots.push(*root);
-        self.size_bytes += 8;
-        if self.detail >= Detail::Lanes {
+        let is_due = (self.tape.end.tick_count + 1).is_multiple_of(self.tape.header.root_interval);
+        if is_due {
+            digests.roots.push(*root);
+            self.size_bytes += 8;
+        }
+        if is_due && self.detail >= Detail::Lanes {
             digests.lane_ticks.push(self.tape.end.tick_count);
             digests.lane_digests.extend_from_slice(lanes);
             digests.lane_digests.extend_from_slice(resources);

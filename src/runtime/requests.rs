@@ -18,6 +18,7 @@ impl Runtime {
         header.seed = world.get_resource::<crate::Seed>().map_or(self.settings.seed, |seed| seed.0);
         header.tick_first = tick;
         header.start = Start::Gate;
+        header.root_interval = self.settings.digest_interval.max(1);
         header.tracks = self.registry.tracks.iter().map(|track| track.spec().clone()).collect();
         header.lanes = specs(&mut self.capturer.image.lanes.iter().map(|lane| (&lane.name, &lane.schema)));
         header.resources = specs(&mut self.capturer.image.resources.iter().map(|state| (&state.name, &state.schema)));

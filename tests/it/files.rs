@@ -280,3 +280,25 @@ fn a_second_recording_beside_the_first_is_refused() -> Outcome {
     assert_eq!(names(folder.path())?, ["a.tape.partial"]);
     Ok(())
 }
+
+#[test]
+fn digests_at_an_interval_find_a_divergence_in_it() -> Outcome {
+    let game = |speed: i32| {
+        move |app: &mut App| {
+            app.add_plugins(ReplayPlugin::new("interval").digest_interval(16)).register_authoritative::<Hero>();
+            app.add_systems(Startup, |mut commands: Commands| {
+                commands.spawn(Hero::default());
+            });
+            app.add_systems(FixedUpdate, move |tick: Res<SimTick>, mut hero: Single<&mut Hero>| {
+                hero.x += if tick.0 < 40 { 1 } else { speed };
+            });
+        }
+    };
+    let recorded = headless(game(1)).record(100)?;
+    assert_eq!(recorded.tape().digests.roots.len(), 6);
+    let tape = Tape::from_bytes(&recorded.tape().to_bytes())?;
+    headless(game(1)).verify(&tape)?.assert_verified();
+    let report = headless(game(2)).verify(&tape)?.report().clone();
+    assert_eq!(report.first_divergence(), "between tick 32 and 47");
+    Ok(())
+}

@@ -6,6 +6,7 @@ mod common;
 use bevy_replay_tape::{
     Canonical, Changes, Header, Resolution, Tape, TapeError, Track, TypeSpec, Value, encode_to_vec,
 };
+use proptest::prelude::*;
 use std::sync::Arc;
 
 mod old {
@@ -108,6 +109,52 @@ fn fields_and_variants_are_found_by_name() -> Result<(), Box<dyn core::error::Er
     let jump = encode_to_vec(&old_steer(old::Action::Jump { high: true }));
     assert_eq!(resolution.convert(&jump, Some(&default))?, encode_to_vec(&expected));
     Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn values_are_converted_field_by_field_and_damaged_ones_never_panic(
+        x: i8,
+        (a, b): (u8, u8),
+        high: Option<bool>,
+        queue in prop::collection::vec(any::<(u8, u8)>(), 0..4),
+        at in any::<prop::sample::Index>(),
+        byte: u8,
+        cut: bool,
+    ) {
+        let aims = |list: &[(u8, u8)]| list.iter().map(|(a, b)| old::Aim { a: *a, b: *b }).collect::<Vec<_>>();
+        let twins = |list: &[(u8, u8)]| list.iter().map(|(a, b)| new::Aim { a: *a, b: *b, c: 0 }).collect::<Vec<_>>();
+        let before = old::Steer {
+            x,
+            boost: 1,
+            aim: old::Aim { a, b },
+            action: high.map_or(old::Action::Wait, |high| old::Action::Jump { high }),
+            queue: aims(&queue),
+            seen: aims(&queue).into_iter().collect(),
+        };
+        let after = new::Steer {
+            x,
+            aim: new::Aim { a, b, c: 0 },
+            dash: None,
+            action: high.map_or(new::Action::Wait, |high| new::Action::Jump { high, twice: false }),
+            queue: twins(&queue),
+            seen: twins(&queue).into_iter().collect(),
+        };
+        let (from, to) = (old::Steer::schema(), new::Steer::schema());
+        let resolution = Resolution::new(&from, &to)?;
+        let mut bytes = encode_to_vec(&before);
+        prop_assert_eq!(resolution.convert(&bytes, None)?, encode_to_vec(&after));
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        if cut {
+            bytes.truncate(at);
+        }
+        if let Ok(converted) = resolution.convert(&bytes, None) {
+            Value::decode(&to, &converted)?;
+        }
+    }
 }
 
 #[test]
