@@ -116,13 +116,13 @@ proptest! {
 
     #[test]
     fn values_are_converted_field_by_field_and_damaged_ones_never_panic(
-        x: i8,
-        (a, b): (u8, u8),
-        high: Option<bool>,
+        x in any::<i8>(),
+        (a, b) in any::<(u8, u8)>(),
+        high in any::<Option<bool>>(),
         queue in prop::collection::vec(any::<(u8, u8)>(), 0..4),
         at in any::<prop::sample::Index>(),
-        byte: u8,
-        cut: bool,
+        byte in any::<u8>(),
+        cut in any::<bool>(),
     ) {
         let aims = |list: &[(u8, u8)]| list.iter().map(|(a, b)| old::Aim { a: *a, b: *b }).collect::<Vec<_>>();
         let twins = |list: &[(u8, u8)]| list.iter().map(|(a, b)| new::Aim { a: *a, b: *b, c: 0 }).collect::<Vec<_>>();

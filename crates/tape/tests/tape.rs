@@ -443,6 +443,9 @@ fn text_in_markdown_fences_is_read() -> TestResult {
 
 #[test]
 fn text_errors_name_line_and_column_of_what_was_pasted() {
+    for nothing in ["```", "```tick", "~~~~", "```\n```"] {
+        assert!(matches!(Tape::from_text(nothing), Err(TapeError::BadText { .. })), "{nothing}");
+    }
     let text = falling(2).to_text();
     let line = text.lines().position(|line| line.contains("timestep_ns")).unwrap_or_default() + 1;
     let broken = text.replace("timestep_ns: 15625000", "timestep_ns: soon");

@@ -52,6 +52,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// Returns what was computed, how much memory was held on the way at most, and how long it took.
+#[expect(clippy::disallowed_methods, reason = "how long a reader takes is what is tested")]
 fn measured<T>(run: impl FnOnce() -> T) -> (T, u64, Duration) {
     let before = HELD.get();
     PEAK.set(before);
@@ -77,7 +78,7 @@ fn parts(tape: &Tape, ticks: u64) -> Vec<TapePart> {
             }
             changes
         });
-        let rows = (0..).zip(&tape.digests.lane_ticks).filter(|(_, index)| (from..to).contains(*index));
+        let rows = (0..).zip(&tape.digests.lane_ticks).filter(|&(_, index)| (from..to).contains(index));
         let per_tick = tape.header.lanes.len() + tape.header.resources.len();
         let rows: Vec<(usize, u64)> = rows.map(|(row, index)| (row, *index)).collect();
         let roots = (from..to).filter_map(|index| tape.root_after(first + index)).collect();
@@ -395,13 +396,14 @@ fn rows_that_a_few_bytes_stand_for_are_counted_before_they_are_made() {
     header.tracks = vec![TypeSpec { name: "Wide".into(), schema: Arc::new(Wide::schema()) }];
     let count = 1_u32 << 23;
     let varint = |value: u32| {
-        [value & 127 | 128, value >> 7 & 127 | 128, value >> 14 & 127 | 128, value >> 21].map(|byte| byte as u8)
+        let [low, middle, high, top] = [value, value >> 7, value >> 14, value >> 21].map(|part| part.to_le_bytes()[0]);
+        [low | 128, middle | 128, high | 128, top & 127]
     };
     let mut content = [&[0; 8], &varint(count)[..], &[0x80, 2]].concat();
     content.extend(varint(count));
     content.resize(content.len() + count as usize, 0);
     content.extend([1, 0].repeat(255));
-    content.extend((0..count + 255).map(|row| (row % 2) as u8));
+    content.extend((0..count + 255).map(|row| row.to_le_bytes()[0] % 2));
     let mut tape = Tape::new(header);
     tape.end.tick_count = u64::from(count);
     let mut chunks = chunks(&tape.to_bytes());
@@ -476,7 +478,7 @@ fn saving_overwrites_nothing_and_leaves_nothing_behind() -> Result<(), Box<dyn c
     let path = folder.path().join("run.tape");
     std::fs::write(&path, "mine")?;
     let error = good().save(&path).expect_err("there is such a file").to_string();
-    assert_eq!(error, format!("{}: File exists (os error 17)", path.display()));
+    assert!(error.starts_with(&path.display().to_string()) && error.contains("exists"), "{error}");
     assert_eq!(std::fs::read_to_string(&path)?, "mine");
     assert_eq!(std::fs::read_dir(folder.path())?.count(), 1);
     let missing = folder.path().join("missing/run.tape");

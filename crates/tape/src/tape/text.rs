@@ -127,7 +127,8 @@ fn unfenced(text: &str) -> &str {
     if text.len() - rest.len() < 3 {
         return text;
     }
-    let body = rest.split_once('\n').map_or("", |(_language, body)| body);
+    // Where nothing is inside, the end of the text: errors say where in the text they are.
+    let body = rest.split_once('\n').map_or(&rest[rest.len()..], |(_language, body)| body);
     body.trim_end().trim_end_matches(fence)
 }
 
