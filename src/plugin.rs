@@ -41,7 +41,7 @@ pub struct ReplayPlugin {
     pub order: TickOrder,
     /// How much a tape says of the state. Default: [`Detail::Lanes`] in debug builds, else [`Detail::Roots`].
     pub detail: Detail,
-    /// After how many ticks each a tape has digests. Default: 0, which is after each tick, as 1 is.
+    /// After how many ticks each a tape has digests. Default: 1, each tick; 0 is as 1.
     ///
     /// With 64 a finished tape takes about a fifth of a byte a tick instead of eight, and a divergence is known to within
     /// that many ticks.
@@ -72,6 +72,7 @@ impl Default for ReplayPlugin {
             version: String::new(),
             seed: 0,
             order: TickOrder::default(),
+            digest_interval: 1,
             detail: Detail::default(),
             limits: RecorderLimits::default(),
             trust_change_ticks: false,
