@@ -78,7 +78,6 @@ impl Default for ReplayPlugin {
             trust_change_ticks: false,
             keyframe_bytes: 64 << 20,
             rewind: false,
-            digest_interval: 1,
             flight: None,
             guard: Guard::default(),
         }
