@@ -29,7 +29,8 @@ impl Environment {
             reason: variable("BEVY_REPLAY_REASON"),
             ci: is_set("CI"),
             missing_passes: variable("BEVY_REPLAY_BASELINE_MISSING") == "pass",
-            names_a_test: names_a_test(std::env::args().skip(1)),
+            // nextest names each test to its process, whatever it was asked for itself.
+            names_a_test: !is_set("NEXTEST") && names_a_test(std::env::args().skip(1)),
         }
     }
 
@@ -57,4 +58,19 @@ fn names_a_test(args: impl Iterator<Item = String>) -> bool {
         is_value = with_value.contains(&&*arg);
         is_filter
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_are_told_from_options_and_their_values() {
+        let names = |line: &str| names_a_test(line.split_whitespace().map(ToOwned::to_owned));
+        assert!(!names(""));
+        assert!(!names("--nocapture --test-threads 4 --skip slow --format=terse"));
+        assert!(names("whole_game"));
+        assert!(names("--exact whole_game"));
+        assert!(names("--test-threads 4 whole_game --nocapture"));
+    }
 }

@@ -4,7 +4,7 @@ use crate::game::{Outcome, assert_same_roots, headless, panic_text};
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
 use bevy_replay::prelude::*;
-use bevy_replay::{Finding, Guard, Pacing, Seed};
+use bevy_replay::{Finding, Guard, Pacing, Seed, TimeTravel};
 use core::time::Duration;
 
 #[derive(StreamLabel)]
@@ -260,4 +260,34 @@ fn two_streams_of_one_name_are_refused() {
     };
     let text = panic_text(|| headless(game).record(1));
     assert!(text.starts_with("two registered types are called `Stream<Loot>`"), "{text}");
+}
+
+#[test]
+fn streams_go_with_the_state_when_time_is_travelled() -> Outcome {
+    let game = |app: &mut App| {
+        looter(app);
+        app.register_stream::<Ai>().register_authoritative::<Goblin>();
+        app.add_systems(Startup, |mut commands: Commands| commands.spawn_batch((0..5).map(Goblin)));
+        app.add_systems(
+            FixedUpdate,
+            |tick: Res<SimTick>, mut goblins: Query<(&SimId, &mut Goblin)>, mut ai: Stream<Ai>| {
+                for (id, mut goblin) in goblins.iter_mut().sort::<&SimId>() {
+                    // The first draws of some come late: before them there is no key.
+                    if tick.0 >= 40 * id.0 {
+                        goblin.0 = ai.of(*id).random();
+                    }
+                }
+                let _: u32 = ai.random();
+            },
+        );
+    };
+    let tape = headless(game).record(300)?.tape().clone();
+    let mut travel = TimeTravel::new(move || headless(game), &tape)?;
+    for target in [300, 10, 150, 149, 0, 299, 35, 36, 200] {
+        travel.seek(target)?;
+        if let Some(root) = target.checked_sub(1).and_then(|last| tape.root_after(last)) {
+            assert_eq!(travel.digest()?, root, "at tick {target}");
+        }
+    }
+    Ok(())
 }
