@@ -135,7 +135,8 @@ impl Recorded {
             }
             too_many = values.len().min(2 * fits) + 1;
         }
-        while too_many - fits > 1 {
+        // A sixteenth more or less is not worth packing a tape once more.
+        while too_many - fits > 1 + fits / 16 {
             let middle = fits.midpoint(too_many);
             if is_small(middle) { fits = middle } else { too_many = middle }
         }
