@@ -4,6 +4,7 @@ mod checks;
 mod run;
 mod travel;
 
+use crate::deck::transport;
 use crate::deck::{Deck, DeckError, Detail, PlayOptions};
 use crate::plugin::{ReplayPlugin, Seed};
 use crate::runtime::{self, Runtime};
@@ -564,8 +565,11 @@ impl Headless {
         world.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::ZERO));
         world.insert_resource(TicksLeft { ticks: 0, exact: true });
         self.app
-            .add_systems(RunFixedMainLoop, before_ticks.in_set(RunFixedMainLoopSystems::BeforeFixedMainLoop))
-            .add_systems(FixedMain, after_tick.after(FixedMain::run_fixed_main));
+            .add_systems(
+                RunFixedMainLoop,
+                before_ticks.in_set(RunFixedMainLoopSystems::BeforeFixedMainLoop).after(transport::drive),
+            )
+            .add_systems(FixedMain, after_tick.after(FixedMain::run_fixed_main).after(transport::after_tick));
         Ok(())
     }
 
@@ -582,6 +586,10 @@ impl Headless {
         let mut tickless = 0;
         #[expect(clippy::disallowed_methods, reason = "a limit on the run, which reaches no tick")]
         let start = std::time::Instant::now();
+        if self.expected.last().is_some_and(|expectation| expectation.tick() == 0) && self.ticks() == 0 {
+            *self.app.world_mut().resource_mut() = TicksLeft { ticks: 0, exact: true };
+            self.app.update(); // a frame without a tick: the game starts up
+        }
         self.run_checks()?;
         while self.ticks() < ticks {
             let before = self.ticks();

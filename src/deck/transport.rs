@@ -105,7 +105,7 @@ pub(crate) fn install(app: &mut App) {
 }
 
 /// Carries out orders, and gives the frame its ticks.
-fn drive(world: &mut World) {
+pub(crate) fn drive(world: &mut World) {
     let transport = &world.resource::<Deck>().transport;
     if transport.orders.is_empty() && !transport.has_hand_on_time() && !transport.has_paused_clock {
         return;
@@ -181,7 +181,7 @@ fn give_tick(world: &mut World, is_due: bool) {
 }
 
 /// Another tick, if one is left and there is time.
-fn after_tick(world: &mut World) {
+pub(crate) fn after_tick(world: &mut World) {
     let mut deck = world.resource_mut::<Deck>();
     let Some((left, until)) = &mut deck.bypass_change_detection().transport.frame else { return };
     *left = left.saturating_sub(1);

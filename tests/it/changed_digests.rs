@@ -108,7 +108,7 @@ fn each_change_of_the_state_changes_the_digest() -> Outcome {
 }
 
 #[test]
-fn disabled_entity_counts_with_its_value() -> Outcome {
+fn disabled_entity_counts_with_its_value_and_that_it_is_disabled() -> Outcome {
     let disabled = |health| {
         root(move |world| {
             world.spawn((Health(health), Disabled));
@@ -119,7 +119,7 @@ fn disabled_entity_counts_with_its_value() -> Outcome {
     let enabled = root(|world| {
         world.spawn(Health(5));
     })?;
-    assert_eq!(disabled(5)?, enabled, "whether an entity is disabled is a component that is not registered here");
+    assert_ne!(disabled(5)?, enabled, "whether an entity is disabled is state");
     Ok(())
 }
 

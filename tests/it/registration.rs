@@ -224,7 +224,7 @@ fn second_type_under_another_name_is_accepted() -> Outcome {
     })
     .record(1)?;
     let names: Vec<_> = run.tape().header.lanes.iter().map(|spec| &*spec.name).collect();
-    assert_eq!(names, ["Health", "Vigour"]);
+    assert_eq!(names, ["Disabled", "Health", "Vigour"]);
     Ok(())
 }
 
