@@ -145,6 +145,9 @@ pub trait ReplayAppExt {
     /// the beginning of the next. There `OnExit`, `OnTransition` and `OnEnter` run inside the tick, with its clock, in the
     /// app's [`TickOrder`]. Sub-states and computed states follow; register a sub-state, too, where the game requests it.
     ///
+    /// Of several requests outside of ticks the last one counts, and it goes before what the last tick requested; a request
+    /// that is held cannot be taken back with `NextState::reset`. A sub-state that is not registered is not in the image.
+    ///
     /// Call it after `init_state`. Do not register a state that pauses `Time<Virtual>`, as a pause menu's: no tick would
     /// come to leave it.
     ///
@@ -217,6 +220,8 @@ pub trait ReplayAppExt {
     fn written_between_ticks<T: 'static>(&mut self) -> &mut Self;
 
     /// Lets tapes begin when a condition holds: assets are loaded, the level is spawned.
+    ///
+    /// Until then the deck is [idle](crate::DeckState::Idle), whatever it was asked for.
     ///
     /// It is asked at the beginning of each tick until it holds, on recording and on replay alike. Ticks before that
     /// run with live input, are on no tape, and [`SimTick`](crate::SimTick) stays 0. [`Deck::record`](crate::Deck::record)

@@ -13,7 +13,8 @@ pub enum Guard {
     /// By change ticks: cheap, but a write that bypasses change detection is missed, and a mutable borrow
     /// without a write is reported. Default in release builds.
     Ticks,
-    /// By values: the state before a tick must be that after the last one. Costs a second capture per tick.
+    /// By values: the state before a tick must be that after the last one. Costs a second capture per tick. Also finds
+    /// runs of `FixedUpdate` outside of ticks.
     /// Default in debug builds.
     Full,
 }

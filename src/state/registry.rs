@@ -237,7 +237,7 @@ impl Registry {
             let mut seen = BTreeSet::new();
             if let Some(name) = names.into_iter().find(|name| !seen.insert(*name)) {
                 panic!(
-                    "two registered types are called `{name}` (give one another name: `#[canonical(name = \"…\")]`)"
+                    "two registered types are called `{name}` (give one another name: `#[canonical(name = \"…\")]`; keep that of another crate in a component of your own)"
                 );
             }
         }
