@@ -310,6 +310,8 @@ impl Headless {
     /// Expects the state to be so in the run that follows: `tick 300 [sim:4] Player.on_ground == false`, see
     /// [`Expectation`]. Where it is not, the run fails with [`ReplayError::Expectation`].
     ///
+    /// The first state that can be looked at is that after one tick: start-up runs with the first tick.
+    ///
     /// [`replay_inputs`](Self::replay_inputs) also expects what the tape's header does.
     #[must_use]
     pub fn expect(mut self, line: impl Into<String>) -> Self {

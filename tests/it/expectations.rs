@@ -56,7 +56,7 @@ fn a_test_can_expect_more() -> Outcome {
     let tape = bug()?;
     let replay = |line: &str| headless(game(false)).expect(line).replay_inputs(&tape);
     replay("tick 11 [sim:0] Player.y == 5")?;
-    replay("tick 0 Player.y == 0")?;
+    replay("tick 1 Player.y == 0")?;
     replay("tick 20 Player.on_ground == true")?;
     assert_eq!(error_of(replay("tick 11 Player.y > 5")).to_string(), "expected tick 11 Player.y > 5, got 5");
     let late = error_of(replay("tick 21 Player.y == 0")).to_string();
