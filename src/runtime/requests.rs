@@ -145,7 +145,7 @@ impl Runtime {
             Request::SwitchTo(index) => self.switch_to(world, tick, index)?,
             Request::Mark(text) => {
                 self.recorder.as_mut().ok_or(DeckError::NotRecording)?.mark(tick, text);
-                self.history.as_mut().map(|history| history.pin(tick));
+                self.pin(tick);
             }
             Request::Claim(name, value) => match (&mut self.recorder, &mut self.claimed) {
                 (Some(recorder), _) => recorder.claim(name, value),

@@ -77,10 +77,10 @@ impl SimIds {
 
 /// Keeps later ids above one that was inserted by hand.
 fn keep_ahead(world: DeferredWorld, context: HookContext) {
-    if let (Some(ids), Some(id)) = (world.get_resource::<SimIds>(), world.get::<SimId>(context.entity)) {
-        if id.0 & TRANSIENT == 0 || !ids.0.restoring.load(Ordering::Relaxed) {
-            ids.0.next.fetch_max(id.0.saturating_add(1), Ordering::Relaxed);
-        }
+    if let (Some(ids), Some(id)) = (world.get_resource::<SimIds>(), world.get::<SimId>(context.entity))
+        && (id.0 & TRANSIENT == 0 || !ids.0.restoring.load(Ordering::Relaxed))
+    {
+        ids.0.next.fetch_max(id.0.saturating_add(1), Ordering::Relaxed);
     }
 }
 

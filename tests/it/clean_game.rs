@@ -94,12 +94,12 @@ fn walk(
         place.translation.x += 0.25;
     }
     if keys.just_pressed(KeyCode::Space) {
-        next.set(if hero.steps % 2 == 0 { Phase::Fight } else { Phase::Build });
+        next.set(if hero.steps.is_multiple_of(2) { Phase::Fight } else { Phase::Build });
     }
 }
 
 fn spawn(tick: Res<SimTick>, hero: Single<Entity, With<Hero>>, mut commands: Commands) {
-    if tick.0 % 40 == 0 {
+    if tick.0.is_multiple_of(40) {
         commands.spawn((Foe(30), Transform::from_xyz(1.0, 2.0, 3.0), ChildOf(*hero)));
     }
 }
@@ -162,7 +162,7 @@ fn keys(ticks: u32) -> impl Iterator<Item = Keyboard> {
     (0..ticks).map(|tick| {
         let held = [(tick % 9 < 4, KeyCode::KeyD), (tick % 50 < 2, KeyCode::Space)];
         let mut keys = Keyboard::holding(held.iter().filter(|(is_held, _)| *is_held).map(|(_, key)| *key));
-        if tick % 50 == 0 {
+        if tick.is_multiple_of(50) {
             keys.pressed.push(KeyCode::Space);
         }
         keys

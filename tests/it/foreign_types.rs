@@ -1,4 +1,5 @@
 //! Types of other crates, through reflection: as state and as input.
+#![expect(clippy::disallowed_types, reason = "types of other crates may hold hash sets")]
 
 use crate::game::{Outcome, error_of, headless, panic_text};
 use bevy_app::prelude::*;
@@ -342,7 +343,7 @@ fn foreign_component_is_recorded_by_sim_id() -> Outcome {
         app.add_systems(PreUpdate, |mut all: Query<(&SimId, &mut Pressed)>, mut frame: Local<usize>| {
             *frame += 1;
             for (id, mut pressed) in &mut all {
-                pressed.buttons = vec!["x".into(); (*frame * (id.0 as usize + 1)) % 5];
+                pressed.buttons = vec!["x".into(); (*frame * (usize::try_from(id.0).unwrap_or(0) + 1)) % 5];
             }
         });
     };

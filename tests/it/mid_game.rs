@@ -22,7 +22,7 @@ fn arena(app: &mut App) {
 fn steered(app: &mut App) {
     app.add_systems(PreUpdate, |mut steer: ResMut<Steer>, tick: Res<SimTick>| {
         steer.x = i8::try_from(tick.0 / 7 % 3).unwrap_or(0) - 1;
-        steer.fire |= tick.0 % 9 == 0;
+        steer.fire |= tick.0.is_multiple_of(9);
     });
 }
 
@@ -124,7 +124,7 @@ mod held {
                 if keys.just_pressed(KeyCode::KeyD) {
                     log.0.push(format!("{} down", tick.0));
                 }
-                if keys.pressed(KeyCode::KeyD) && tick.0 % 25 == 0 {
+                if keys.pressed(KeyCode::KeyD) && tick.0.is_multiple_of(25) {
                     log.0.push(format!("{} held", tick.0));
                 }
                 match tick.0 % 100 {

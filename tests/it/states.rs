@@ -52,8 +52,10 @@ fn game(app: &mut App) {
     app.add_systems(FixedUpdate, (fight, rest));
 }
 
-fn note(what: &'static str) -> impl Fn(Res<SimTick>, Res<Time>, Res<Time<Fixed>>, ResMut<Log>) {
-    move |tick, clock, fixed, mut log| {
+type Clocks<'w> = (Res<'w, SimTick>, Res<'w, Time>, Res<'w, Time<Fixed>>);
+
+fn note(what: &'static str) -> impl Fn(Clocks<'_>, ResMut<Log>) {
+    move |(tick, clock, fixed), mut log| {
         let is_tick_clock = clock.elapsed() == fixed.elapsed() && clock.delta() == fixed.timestep();
         let clock = if is_tick_clock { "" } else { " by the frame's clock" };
         log.0.push(format!("{} {what}{clock}", tick.0));
@@ -77,7 +79,7 @@ fn rest(phase: Res<State<Phase>>, before: Option<Res<PreviousState<Phase>>>, mut
 }
 
 fn inputs() -> impl Iterator<Item = Skip> {
-    (0..30).map(|tick| Skip(tick % 7 == 0))
+    (0..30_u32).map(|tick| Skip(tick.is_multiple_of(7)))
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn grows_archetypes(app: &mut App) {
         FixedUpdate,
         |tick: Res<SimTick>, foes: Query<(Entity, &SimId), With<game::Health>>, mut commands: Commands| {
             for (foe, id) in &foes {
-                if (id.0 + tick.0) % 31 != 0 {
+                if !(id.0 + tick.0).is_multiple_of(31) {
                     continue;
                 }
                 let mut foe = commands.entity(foe);
@@ -156,7 +156,7 @@ fn hides_state(app: &mut App) {
     app.add_systems(FixedUpdate, |mut count: Local<u32>, mut score: ResMut<game::Score>, mut wave: ResMut<Wave>| {
         *count += 1;
         wave.0 += 1;
-        if *count % 7 == 0 {
+        if (*count).is_multiple_of(7) {
             score.0 += *count;
         }
     });

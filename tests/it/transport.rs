@@ -236,7 +236,7 @@ fn steer_by_hand(app: &mut App) {
     app.add_systems(PreUpdate, |mut steer: ResMut<Steer>, mut frame: Local<u32>| {
         *frame += 1;
         steer.x = i8::try_from(*frame % 3).unwrap_or(0) - 1;
-        steer.fire |= *frame % 7 == 0;
+        steer.fire |= (*frame).is_multiple_of(7);
     });
 }
 
