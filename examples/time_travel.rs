@@ -68,7 +68,7 @@ fn collect(hero: Single<&Hero>, coins: Query<(Entity, &Coin)>, mut score: ResMut
 /// The first player runs right and jumps now and then, the second jumps more often.
 fn play(tick: Res<SimTick>, player: Res<Player>, mut steer: ResMut<Steer>) {
     steer.x = 1;
-    steer.jump |= tick.0 % [31, 12][usize::from(player.0 > 0)] == 0;
+    steer.jump |= tick.0.is_multiple_of([31, 12][usize::from(player.0 > 0)]);
 }
 
 fn main() -> Result<(), Box<dyn core::error::Error>> {

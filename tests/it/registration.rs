@@ -148,8 +148,9 @@ fn resource_registered_as_a_component_panics_with_the_right_call() {
 }
 
 fn assert_one_name(text: &str, name: &str) {
-    let expected =
-        format!("two registered types are called `{name}` (give one another name: `#[canonical(name = \"…\")]`)");
+    let expected = format!(
+        "two registered types are called `{name}` (give one another name: `#[canonical(name = \"…\")]`; keep that of another crate in a component of your own)"
+    );
     assert_eq!(text, expected);
 }
 

@@ -230,13 +230,17 @@ fn loop_goes_round_and_a_seek_can_be_cancelled() -> Outcome {
     Ok(())
 }
 
-/// Steers by hand: a frame's input.
+/// Who steers.
+#[derive(Resource)]
+struct Hand(i8);
+
+/// Steers by hand, to the one side or the other.
 fn steer_by_hand(app: &mut App) {
     timed(app);
-    app.add_systems(PreUpdate, |mut steer: ResMut<Steer>, mut frame: Local<u32>| {
-        *frame += 1;
-        steer.x = i8::try_from(*frame % 3).unwrap_or(0) - 1;
-        steer.fire |= (*frame).is_multiple_of(7);
+    app.insert_resource(Hand(1));
+    app.add_systems(PreUpdate, |hand: Res<Hand>, mut steer: ResMut<Steer>, tick: Res<SimTick>| {
+        steer.x = hand.0;
+        steer.fire |= tick.0.is_multiple_of(7);
     });
 }
 
@@ -253,6 +257,7 @@ fn player_goes_back_in_a_running_game_takes_over_and_both_futures_are_kept() -> 
     assert_at(&mut app, &first, 80);
 
     deck(&mut app).take_over();
+    app.insert_resource(Hand(-1));
     run_to(&mut app, 150);
     deck(&mut app).stop();
     app.update();
