@@ -265,6 +265,7 @@ impl ReplayAppExt for App {
                 ComponentTrack::<T, _>::new(OwnInput::new()),
                 caller,
             );
+            refuse_resource::<T>(world, "record_input_component", "record_input", caller);
             sim_id::require::<T>(world);
         });
         self

@@ -7,7 +7,9 @@ mod travel;
 use crate::deck::branch::{self, Branch};
 #[cfg(feature = "file")]
 use crate::deck::file::Outcome;
-use crate::deck::flight::{self, Flight};
+#[cfg(feature = "file")]
+use crate::deck::flight;
+use crate::deck::flight::Flight;
 use crate::deck::history::History;
 use crate::deck::playback::{Playback, Verifier};
 use crate::deck::recorder::Recorder;

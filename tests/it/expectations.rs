@@ -61,7 +61,9 @@ fn a_test_can_expect_more() -> Outcome {
     assert_eq!(error_of(replay("tick 11 Player.y > 5")).to_string(), "expected tick 11 Player.y > 5, got 5");
     let late = error_of(replay("tick 21 Player.y == 0")).to_string();
     assert_eq!(late, "`tick 21 Player.y == 0` is never looked at: the run has 20 ticks");
-    assert!(error_of(replay("tick 3 Hero.y == 0")).to_string().contains("there is no type Hero (known: Player"));
+    assert!(
+        error_of(replay("tick 3 Hero.y == 0")).to_string().contains("there is no type Hero (known: Disabled, Player")
+    );
     assert!(error_of(replay("never")).to_string().starts_with("`never` is no expectation: "));
     Ok(())
 }
