@@ -63,6 +63,7 @@ impl fmt::Display for Claim {
 
 /// What was found out about one tape.
 #[derive(Debug, Clone)]
+#[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "the command line prints it"))]
 pub(crate) struct Examined {
     pub(crate) path: PathBuf,
     pub(crate) answer: Answer,

@@ -15,6 +15,7 @@ pub(crate) enum Relaunch {
     /// It is reached by the test of this name.
     Test(String),
     /// It is reached as in this process.
+    #[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "the command line is started so"))]
     SameArguments,
 }
 
