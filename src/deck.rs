@@ -267,7 +267,7 @@ pub struct Diverged {
     pub report: Report,
 }
 
-/// Event: the tape has ended; live input is back.
+/// Event: the tape has ended. Live input is back, unless the tape stays in the deck.
 #[derive(Event, Debug, Clone)]
 pub struct ReplayFinished {
     /// What was found.
@@ -293,6 +293,32 @@ pub enum DeckError {
         /// How many ticks have run.
         tick: u64,
     },
+    /// There is nothing to play over and over.
+    #[error("a loop from tick {start} to tick {end} has no ticks (give the earlier tick first)")]
+    EmptyLoop {
+        /// The first tick.
+        start: u64,
+        /// The tick after the last.
+        end: u64,
+    },
+    /// The edited tick is not on the tape.
+    #[error("tick {tick} is not on the tape, whose ticks are {first} to {end}")]
+    NotOnTape {
+        /// The tick.
+        tick: u64,
+        /// The first tick of the tape.
+        first: u64,
+        /// The tick after its last.
+        end: u64,
+    },
+    /// The state is not that of the tape at this tick: a jump has not put everything back.
+    #[error(
+        "a branch cannot begin at tick {tick}, as its state is not that of straight playback (play from the start)"
+    )]
+    NotFaithful {
+        /// The tick.
+        tick: u64,
+    },
     /// There is no flight recorder.
     #[error("there is no flight recorder, or no tick has run (set `ReplayPlugin::flight`)")]
     NoFlight,
@@ -310,6 +336,12 @@ pub enum DeckError {
     /// There is no such branch.
     #[error("there is no branch {index} (they are counted from 0)")]
     NoSuchBranch {
+        /// Its number.
+        index: usize,
+    },
+    /// A branch begins in another way than the tape in the deck.
+    #[error("branch {index} and the tape in the deck have no beginning in common (stop, and play it)")]
+    Unrelated {
         /// Its number.
         index: usize,
     },

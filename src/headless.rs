@@ -260,6 +260,14 @@ impl Headless {
         self
     }
 
+    /// Records without the limits that the game has set.
+    #[cfg(feature = "testing")]
+    pub(crate) fn unlimited(mut self) -> Self {
+        let limits = crate::RecorderLimits { ticks: u64::MAX, bytes: u64::MAX };
+        self.with(|_, runtime| runtime.settings.limits = limits);
+        self
+    }
+
     /// Empties [derived state](crate::ReplayAppExt::derived) before each tick: digests must not change.
     ///
     /// Where they do, the state is read before it is rebuilt; rebuild it earlier, or make it authoritative.

@@ -434,7 +434,10 @@ impl Runtime {
     fn take_state(&mut self, world: &mut World, tick: u64) {
         let Capturer { image, digest, before, .. } = &self.capturer;
         let ended = self.recorder.as_mut().and_then(|recorder| recorder.end_tick(image, digest, before.as_ref()));
-        let diverged = self.verifier.as_mut().is_some_and(|verifier| verifier.end_tick(tick, image, digest));
+        // What differs because a jump has not put everything back is not the game's doing.
+        let is_faithful = self.unfaithful_at.is_none();
+        let diverged =
+            is_faithful && self.verifier.as_mut().is_some_and(|verifier| verifier.end_tick(tick, image, digest));
         if let Some(reason) = ended {
             self.end_recording(world, reason);
         }

@@ -261,7 +261,6 @@ impl ReplayTest {
         let files = self.files();
         let mut checked = run.checked();
         let own = files.read();
-        self.compare_peers(&run.baseline, &files, &mut checked)?;
         match own {
             Ok(Some(expected)) => {
                 self.compare_own(&expected, &run, &files)?;
@@ -270,6 +269,7 @@ impl ReplayTest {
             Ok(None) => self.missing(&run, &files, &mut checked)?,
             Err(error) => return Err(self.outdated(&error, &files)),
         }
+        self.compare_peers(&run.baseline, &files, &mut checked)?;
         files.forget_old();
         Ok(checked)
     }
@@ -307,7 +307,12 @@ impl ReplayTest {
                     baseline: files.shown(),
                 })))
             }
-            _ => Ok(()),
+            _ => Err(ReplayTestError::OtherScenario {
+                scenario: self.scenario.clone(),
+                differences: vec!["an answer that this version does not know".into()],
+                approve: self.approve_command(),
+                baseline: files.shown(),
+            }),
         }
     }
 

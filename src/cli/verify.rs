@@ -154,7 +154,11 @@ fn junit(examined: &[Examined]) -> Report {
     for tape in examined {
         let status = match tape.answer {
             Answer::Verified => TestCaseStatus::success(),
-            Answer::Diverged | Answer::ClaimsDiffer => failed(NonSuccessKind::Failure, tape),
+            Answer::Diverged
+            | Answer::ClaimsDiffer
+            | Answer::ExpectationFailed
+            | Answer::Damaged
+            | Answer::Unfinished => failed(NonSuccessKind::Failure, tape),
             Answer::Unjudged => failed(NonSuccessKind::Error, tape),
         };
         suite.add_test_case(TestCase::new(tape.path.display().to_string(), status));

@@ -49,6 +49,15 @@ pub(crate) fn edited(tape: &Tape, name: &str, tick: u64, bytes: &[u8]) -> Tape {
     edited
 }
 
+/// Whether two tapes begin in the same state, at the same time.
+pub(crate) fn have_one_beginning(a: &Tape, b: &Tape) -> bool {
+    let beginning = |tape: &Tape| {
+        let header = &tape.header;
+        (header.start, header.tick_first, header.seed, header.timestep_ns, header.elapsed_ns)
+    };
+    beginning(a) == beginning(b) && a.initial == b.initial
+}
+
 /// The first tick at which two tapes have other inputs, or one of them ends.
 pub(crate) fn part_at(a: &Tape, b: &Tape) -> u64 {
     let end = a.ticks().end.min(b.ticks().end);

@@ -195,7 +195,10 @@ pub(super) fn safe_name(name: &str) -> String {
 pub(super) fn save_new(folder: &Path, name: &str, tape: &Tape) -> Result<PathBuf, DeckError> {
     let (path, file) = create(&folder.join(""), name)?;
     drop(file);
-    finish(&path, tape).map_err(|error| failed(&path, &error))?;
+    finish(&path, tape).map_err(|error| {
+        let _ = fs::remove_file(partial(&path)); // it is empty
+        failed(&path, &error)
+    })?;
     Ok(path)
 }
 

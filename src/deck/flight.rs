@@ -4,7 +4,7 @@
 //! long enough; together they are a tape that starts in the middle of a game.
 
 use super::recorder::{Detail, Recorder, RecorderLimits};
-use bevy_replay_tape::{EndReason, Header, Image, Tape};
+use bevy_replay_tape::{ClockChange, EndReason, Header, Image, Tape};
 use std::collections::VecDeque;
 #[cfg(feature = "file")]
 use std::path::{Path, PathBuf};
@@ -59,7 +59,11 @@ impl Flight {
         let seconds = u64::from(self.settings.seconds.max(1));
         let ticks = (seconds * 1_000_000_000).div_ceil(timestep_ns.max(1) * (PARTS - 1));
         let part_max = ticks.next_multiple_of(ROOT_INTERVAL);
-        self.parts.back().is_none_or(|part| part.tape.tick_count() >= part_max)
+        let size_max = self.settings.bytes / PARTS;
+        self.parts.back().is_none_or(|part| {
+            let (ticks, size) = (part.tape.tick_count(), part.size_bytes());
+            ticks.is_multiple_of(ROOT_INTERVAL) && ticks > 0 && (ticks >= part_max || size > size_max)
+        })
     }
 
     /// Begins a part at a state.
@@ -98,6 +102,9 @@ impl Flight {
                     track.changes.record(tick, value);
                 }
             }
+            if part.header.timestep_ns != tape.timestep_ns(end) {
+                tape.clock.push(ClockChange { tick: end, timestep_ns: part.header.timestep_ns });
+            }
             tape.clock.extend(&part.clock);
             tape.digests.roots.extend(&part.digests.roots);
             tape.marks.extend(part.marks.iter().cloned());
@@ -121,7 +128,7 @@ pub(crate) fn file_stem(game: &str) -> String {
 
 /// Deletes the oldest of our own files beyond those that are kept.
 #[cfg(feature = "file")]
-pub(crate) fn prune(folder: &Path, game: &str) {
+pub(crate) fn prune(folder: &Path, game: &str, is_before: bool) {
     let stem = format!("{}-", super::file::safe_name(&file_stem(game)));
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let ours = entries.flatten().map(|entry| entry.path()).filter(|path| {
@@ -132,7 +139,8 @@ pub(crate) fn prune(folder: &Path, game: &str) {
     let modified = |path: &PathBuf| path.metadata().and_then(|data| data.modified()).ok();
     let mut ours: Vec<PathBuf> = ours.collect();
     ours.sort_by_key(|path| (modified(path), path.clone()));
-    let extra = ours.len().saturating_sub(KEPT_MAX);
+    // One more is on its way.
+    let extra = (ours.len() + usize::from(is_before)).saturating_sub(KEPT_MAX);
     for path in ours.iter().take(extra) {
         if let Err(error) = std::fs::remove_file(path) {
             tracing::warn!("{} could not be deleted: {error}", path.display());
@@ -175,7 +183,7 @@ fn save_crash(flight: &Flight) {
     match super::file::save_new(folder, &file_stem(&tape.header.game), &tape) {
         Ok(path) => {
             tracing::error!("the game has panicked; the last seconds are in {}", path.display());
-            prune(folder, &tape.header.game);
+            prune(folder, &tape.header.game, false);
         }
         Err(error) => tracing::error!("the game has panicked; its last seconds could not be saved: {error}"),
     }

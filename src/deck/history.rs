@@ -81,6 +81,17 @@ impl History {
         history
     }
 
+    /// How many ticks were played, one after another, counted from the start gate.
+    pub(crate) fn played(&self) -> u64 {
+        self.first + self.roots.len() as u64
+    }
+
+    /// The root after so many ticks, where they were played.
+    pub(crate) fn root_after(&self, ticks: u64) -> Option<u64> {
+        let index = ticks.checked_sub(self.first + 1)?;
+        self.roots.get(usize::try_from(index).ok()?).copied()
+    }
+
     /// The root after each tick that was played.
     pub(crate) fn roots(&self) -> &[u64] {
         &self.roots
@@ -156,6 +167,7 @@ impl History {
         self.size_bytes -= keyframe.size_bytes();
         keyframe.run_up = Some((image.delta_from(&keyframe.image()), order()));
         self.size_bytes += keyframe.size_bytes();
+        self.thin_out(image.tick);
     }
 
     /// Drops keyframes that stand closer together than the distance from here asks for, and those over the budget.

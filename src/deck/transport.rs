@@ -72,10 +72,12 @@ pub(crate) struct Transport {
     owed: Duration,
     /// Whether the pause of `Time<Virtual>` is ours.
     has_paused_clock: bool,
+    /// Whether the tape in the deck has come to its end, and is held there.
+    pub(crate) is_at_end: bool,
     /// Ticks this frame may still run, and until when.
     frame: Option<(u64, Instant)>,
     /// Whether it was told that jumps are not to be trusted.
-    has_doubted: bool,
+    pub(crate) has_doubted: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -88,6 +90,11 @@ pub(crate) struct Seek {
 const FRAME_BUDGET: Duration = Duration::from_millis(12);
 
 impl Transport {
+    /// No more ticks in this frame.
+    pub(crate) fn end_frame(&mut self) {
+        self.frame = None;
+    }
+
     fn has_hand_on_time(&self) -> bool {
         self.is_paused || self.speed != Speed::Normal || self.seek.is_some() || self.looped.is_some()
     }
@@ -107,7 +114,8 @@ pub(crate) fn install(app: &mut App) {
 /// Carries out orders, and gives the frame its ticks.
 pub(crate) fn drive(world: &mut World) {
     let transport = &world.resource::<Deck>().transport;
-    if transport.orders.is_empty() && !transport.has_hand_on_time() && !transport.has_paused_clock {
+    let is_idle = transport.orders.is_empty() && !transport.has_hand_on_time() && !transport.is_at_end;
+    if is_idle && !transport.has_paused_clock {
         return;
     }
     let orders = core::mem::take(&mut world.resource_mut::<Deck>().transport.orders);
@@ -118,13 +126,20 @@ pub(crate) fn drive(world: &mut World) {
     }
     let tick = world.resource::<SimTick>().0;
     let end = runtime::with(world, |_, runtime| runtime.held_end());
-    let looped = world.resource::<Deck>().transport.looped.clone();
-    if let Some(part) = looped.filter(|part| tick >= part.end)
+    let transport = &world.resource::<Deck>().transport;
+    let is_free = !transport.is_paused && transport.seek.is_none();
+    let looped = transport.looped.clone().filter(|_| is_free);
+    let part_end = looped.as_ref().map(|part| end.map_or(part.end, |end| end.min(part.end)));
+    if let Some(part) = looped.filter(|_| part_end.is_some_and(|end| tick >= end))
         && let Err(error) = go_to(world, part.start)
     {
         world.resource_mut::<Deck>().transport.looped = None;
         runtime::with(world, |world, runtime| runtime.refuse(world, error));
     }
+    let end = match part_end {
+        Some(part_end) if tick < part_end => Some(part_end),
+        _ => end,
+    };
     take_time(world, end);
 }
 
@@ -136,6 +151,7 @@ fn take_time(world: &mut World, end: Option<u64>) {
     let mut deck = world.resource_mut::<Deck>();
     let transport = &mut deck.bypass_change_detection().transport;
     let holds = end.is_some_and(|end| tick >= end) && transport.seek.is_none();
+    transport.is_at_end &= holds;
     if !transport.has_hand_on_time() && !holds {
         transport.frame = None;
         transport.owed = Duration::ZERO;
@@ -228,6 +244,9 @@ fn carry_out(world: &mut World, order: Order) -> Result<(), DeckError> {
         Order::Pause => world.resource_mut::<Deck>().transport.is_paused = true,
         Order::Resume => world.resource_mut::<Deck>().transport.is_paused = false,
         Order::Speed(speed) => world.resource_mut::<Deck>().transport.speed = speed,
+        Order::Loop(Some(part)) if part.is_empty() => {
+            return Err(DeckError::EmptyLoop { start: part.start, end: part.end });
+        }
         Order::Loop(part) => {
             if let Some(part) = &part {
                 runtime::with(world, |_, runtime| runtime.pin(part.start));
@@ -235,8 +254,10 @@ fn carry_out(world: &mut World, order: Order) -> Result<(), DeckError> {
             world.resource_mut::<Deck>().transport.looped = part;
         }
         Order::Step(ticks) => {
-            world.resource_mut::<Deck>().transport.is_paused = true;
-            go_to(world, tick.saturating_add_signed(ticks))?;
+            let mut deck = world.resource_mut::<Deck>();
+            deck.transport.is_paused = true;
+            let base = deck.transport.seek.map_or(tick, |seek| seek.target);
+            go_to(world, base.saturating_add_signed(ticks))?;
         }
         Order::Seek(target) => go_to(world, target)?,
         Order::JumpToMark(index) => {
@@ -257,7 +278,8 @@ fn carry_out(world: &mut World, order: Order) -> Result<(), DeckError> {
 /// Sets out for a tick: by a jump to a kept state where that is nearer.
 fn go_to(world: &mut World, target: u64) -> Result<(), DeckError> {
     let tick = world.resource::<SimTick>().0;
-    let is_live_step = target > tick && runtime::with(world, |_, runtime| runtime.playback.is_none());
+    runtime::with(world, |_, runtime| runtime.drop_edit_unless(target));
+    let is_live_step = target >= tick && runtime::with(world, |_, runtime| runtime.playback.is_none());
     let from = match is_live_step {
         true => tick, // a game without a tape can be stepped on
         false => runtime::with(world, |world, runtime| runtime.set_out(world, target))?,
@@ -310,8 +332,12 @@ impl Deck {
         self.transport.orders.push(Order::Cancel);
     }
 
-    /// Sets how fast ticks run.
+    /// Sets how fast ticks run; what is no number is normal.
+    ///
+    /// `Time<Virtual>` stands still at any speed but [`Normal`](Speed::Normal), and a pause of the game's own that is made
+    /// meanwhile is not told apart from the deck's.
     pub fn set_speed(&mut self, speed: Speed) {
+        let speed = if matches!(speed, Speed::Times(times) if times.is_nan()) { Speed::Normal } else { speed };
         self.transport.orders.push(Order::Speed(speed));
     }
 

@@ -118,6 +118,7 @@ impl Runtime {
                     self.begin_history(tape.marks.iter().map(|mark| mark.tick));
                 }
                 self.is_held = options.hold;
+                world.resource_mut::<Deck>().transport.has_doubted = false;
                 self.initial = Some(initial);
                 self.push_branch(world, &tape, None, tape.header.tick_first);
                 self.playback = Some(Playback::new(world, tape, options.keep_clock));
@@ -139,6 +140,10 @@ impl Runtime {
                 let playback = self.playback.as_ref().ok_or(DeckError::NoTape)?;
                 let track = playback.tape.track(&name);
                 track.ok_or_else(|| DeckError::NoSuchInput { name: name.clone() })?;
+                let ticks = playback.tape.ticks();
+                if !ticks.contains(&tick) {
+                    return Err(DeckError::NotOnTape { tick, first: ticks.start, end: ticks.end });
+                }
                 self.edit = Some(Edit { name, tick, bytes });
                 world.resource_mut::<Deck>().seek(tick);
             }
@@ -214,11 +219,11 @@ impl Runtime {
             let folder = self.flight().and_then(|flight| flight.folder().map(std::path::Path::to_owned));
             if let (Some(folder), Some(initial)) = (folder, &tape.initial) {
                 let name = flight::file_stem(&tape.header.game);
+                flight::prune(&folder, &tape.header.game, true);
                 let mut writer =
                     crate::deck::file::TapeWriter::begin_named(&folder.join(""), &name, &tape.header, initial)?;
                 writer.finish(tape.clone());
                 self.writers.push(writer);
-                flight::prune(&folder, &tape.header.game);
             }
         }
         Ok(())
@@ -324,6 +329,10 @@ impl Runtime {
         self.tell_finished(world);
         let Some(playback) = self.playback.take() else { return };
         playback.finish(world, &mut self.registry);
+        self.let_go(world);
+        if let Some(mut flight) = self.flight() {
+            flight.clear(); // the clock is another now
+        }
         self.history = None;
         let mut deck = world.resource_mut::<Deck>();
         (deck.state, deck.is_replaying) = (DeckState::Idle, false);
@@ -332,6 +341,10 @@ impl Runtime {
     /// The tape has ended, and stays in the deck.
     pub(super) fn reach_end(&mut self, world: &mut World) {
         self.tell_finished(world);
+        world.resource_mut::<Time<Fixed>>().discard_overstep(Duration::MAX);
+        let transport = &mut world.resource_mut::<Deck>().transport;
+        transport.is_at_end = true;
+        transport.end_frame();
         if self.branch_at.is_some() && self.recorder.is_some() {
             // An edited tape was played to its end: what came of it is the tape now.
             let history = self.history.take();

@@ -17,11 +17,16 @@ impl Runtime {
             && let Err(error) = restore::restore(world, &mut self.registry, &mut self.capturer, &image, &order)
         {
             tracing::error!("after a jump: {error}");
+            self.unfaithful_at.get_or_insert(tick);
         }
         let Some(history) = self.history.as_mut().filter(|_| self.after_run_up.is_none()) else { return };
         history.needs_run_up.get_or_insert_with(|| !coverage::carried_messages(world).is_empty());
         let capturer = &self.capturer;
-        if !history.end_tick(&capturer.image, capturer.digest.root, || capturer.row_order()) {
+        // What comes after a part that was not the same is no first time to compare with.
+        let is_known = tick < history.played();
+        if (self.unfaithful_at.is_some() && !is_known)
+            || !history.end_tick(&capturer.image, capturer.digest.root, || capturer.row_order())
+        {
             self.unfaithful_at.get_or_insert(tick);
         }
     }
@@ -29,7 +34,10 @@ impl Runtime {
     /// Puts the state back that was kept at a tick; that tick runs next.
     pub(crate) fn jump(&mut self, world: &mut World, tick: u64) -> Result<(), RestoreError> {
         let Some(point) = self.history.as_ref().and_then(|history| history.jump_point(tick)) else { return Ok(()) };
-        self.put_back(world, &point.image, &point.order)?;
+        if let Err(error) = self.put_back(world, &point.image, &point.order) {
+            self.end_playback(world); // the world is half of this and half of that
+            return Err(error);
+        }
         self.after_run_up = point.after_run_up;
         self.resume_inputs(world, tick);
         Ok(())
@@ -51,6 +59,9 @@ impl Runtime {
     pub(super) fn resume_inputs(&mut self, world: &mut World, tick: u64) {
         let Self { registry, playback: Some(playback), .. } = self else { return };
         playback.go_to(world, tick);
+        if tick == playback.tape.header.tick_first && playback.tape.header.start == Start::Gate {
+            registry.tracks.iter_mut().for_each(|source| source.start());
+        }
         for source in &mut registry.tracks {
             let last = tick.checked_sub(1).map_or(From::Nothing, |last| playback.input(&source.spec().name, last));
             source.resume(world, last);
@@ -117,8 +128,10 @@ impl Runtime {
 
     /// The tape's beginning goes on as a recording.
     pub(super) fn take_over(&mut self, world: &mut World, tick: u64) -> Result<(), DeckError> {
+        self.check_faithful(tick)?;
         let playback = self.playback.take().ok_or(DeckError::NoTape)?;
         let recorder = self.recorder_from(&playback.tape, tick);
+        self.let_go(world);
         self.branch_at = world.resource::<Deck>().branch_of(&playback.tape).map(|parent| (parent, tick));
         // The clock goes on as the tape's; what it held is let go of.
         self.registry.tracks.iter_mut().for_each(|source| source.release(world));
@@ -138,12 +151,41 @@ impl Runtime {
             beginning.digests.roots = history.roots().to_vec();
         }
         self.unfaithful_at = None;
-        Recorder::resume(beginning, self.settings.detail, self.settings.limits)
+        self.after_run_up.take_if(|(image, _)| image.tick > tick);
+        let recorder = Recorder::resume(beginning, self.settings.detail, self.settings.limits);
+        self.capturer.before = recorder.keeps_values().then(|| self.capturer.image.clone());
+        recorder
+    }
+
+    /// A branch begins with the state that the ticks before it lead to.
+    fn check_faithful(&self, tick: u64) -> Result<(), DeckError> {
+        let Some(history) = &self.history else { return Ok(()) };
+        let known = history.root_after(tick);
+        let is_same = known.is_none_or(|root| self.capturer.image.tick != tick || self.capturer.digest.root == root);
+        if is_same && (self.unfaithful_at.is_none() || known.is_some()) {
+            Ok(())
+        } else {
+            Err(DeckError::NotFaithful { tick })
+        }
+    }
+
+    /// Takes the deck's hand off what it was about to do.
+    pub(super) fn let_go(&mut self, world: &mut World) {
+        let mut deck = world.resource_mut::<Deck>();
+        (deck.transport.seek, deck.transport.looped, deck.transport.is_at_end) = (None, None, false);
+        (self.edit, self.after_run_up) = (None, None);
+        self.hush(false);
+    }
+
+    /// A change of input is forgotten when the deck sets out for another tick.
+    pub(crate) fn drop_edit_unless(&mut self, target: u64) {
+        self.edit.take_if(|edit| edit.tick != target);
     }
 
     /// Carries out a change of one tick's input, when that tick is reached: played from there, and recorded anew.
     pub(crate) fn edit_here(&mut self, world: &mut World, tick: u64) -> Result<(), DeckError> {
         let Some(edit) = self.edit.take_if(|edit| edit.tick == tick) else { return Ok(()) };
+        self.check_faithful(tick)?;
         let tape = self.playback.as_ref().ok_or(DeckError::NoTape)?.tape.clone();
         self.recorder = Some(self.recorder_from(&tape, tick));
         self.branch_at = world.resource::<Deck>().branch_of(&tape).map(|parent| (parent, tick));
@@ -163,6 +205,9 @@ impl Runtime {
             self.turn_to_replay(world)?;
         }
         let current = self.playback.as_ref().ok_or(DeckError::NoTape)?.tape.clone();
+        if !branch::have_one_beginning(&current, &wanted) {
+            return Err(DeckError::Unrelated { index });
+        }
         let apart = branch::part_at(&current, &wanted).max(wanted.header.tick_first);
         let from = self.history.as_ref().ok_or(DeckError::NoTape)?.nearest(apart.min(tick));
         self.end_recording(world, EndReason::Stopped);
@@ -173,7 +218,10 @@ impl Runtime {
             history.cut(apart);
         }
         self.unfaithful_at = None;
-        self.playback = Some(Playback::new(world, wanted, false));
+        self.after_run_up.take_if(|(image, _)| image.tick > apart);
+        if let Some(playback) = &mut self.playback {
+            playback.tape = wanted;
+        }
         let here = world.resource::<SimTick>().0;
         self.resume_inputs(world, here);
         self.verifier = None;

@@ -109,7 +109,11 @@ pub(crate) fn suspects(world: &World, runtime: &Runtime) -> String {
 /// Resources of the game of which nobody has said what they are.
 fn unregistered_resources(world: &World, runtime: &Runtime) -> Vec<String> {
     // Engine and plugins keep their own house; names are known with the feature `diagnostics` only.
-    let is_of_game = |name: &str| !["bevy_", "core::", "alloc::", "std::"].iter().any(|of| name.starts_with(of));
+    let is_own = |part: &str| !["bevy_", "core::", "alloc::", "std::"].iter().any(|of| part.trim().starts_with(of));
+    let is_of_game = |name: &str| {
+        is_own(name) && !name.contains("<")
+            || name.split(['<', ',']).skip(1).any(|part| is_own(part) && part.contains("::"))
+    };
     let infos = world.resource_entities().iter().filter_map(|(id, _)| world.components().get_info(id));
     let unknown = infos.filter(|info| info.type_id().is_none_or(|id| !runtime.registry.has_role(id)));
     let names: BTreeSet<String> = unknown.map(|info| info.name().to_string()).collect();

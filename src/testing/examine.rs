@@ -2,7 +2,7 @@
 
 use super::Game;
 use crate::{Headless, ReplayError};
-use bevy_replay_tape::{Report, Tape};
+use bevy_replay_tape::{EndReason, ExpectationError, Report, Tape, TapeError};
 use core::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +25,12 @@ pub(crate) enum Answer {
     Diverged,
     /// The states are right, what the tape claims of them is not.
     ClaimsDiffer,
+    /// What a line on the tape expects is not so.
+    ExpectationFailed,
+    /// The file is damaged.
+    Damaged,
+    /// The states are right as far as the recording goes, which was never ended.
+    Unfinished,
     /// It could not be played, or there is nothing on it to compare with.
     Unjudged,
 }
@@ -35,6 +41,9 @@ impl fmt::Display for Answer {
             Self::Verified => "verified",
             Self::Diverged => "diverged",
             Self::ClaimsDiffer => "claims differ",
+            Self::ExpectationFailed => "expectation failed",
+            Self::Damaged => "damaged",
+            Self::Unfinished => "unfinished",
             Self::Unjudged => "unjudged",
         })
     }
@@ -84,7 +93,8 @@ pub(crate) fn examine(game: &Game, path: &Path, limits: Limits) -> Examined {
     };
     let tape = match Tape::load(path) {
         Ok(tape) => Arc::new(tape),
-        Err(error) => return failed(error.to_string(), 0),
+        Err(error @ (TapeError::Io { .. } | TapeError::NewerFormat { .. })) => return failed(error.to_string(), 0),
+        Err(error) => return Examined { answer: Answer::Damaged, ..failed(error.to_string(), 0) },
     };
     let ticks = tape.tick_count();
     if let Some(max) = limits.ticks_max.filter(|max| ticks > *max) {
@@ -95,9 +105,19 @@ pub(crate) fn examine(game: &Game, path: &Path, limits: Limits) -> Examined {
     if let Some(time_max) = limits.time_max {
         headless = headless.time_max(time_max);
     }
-    let played = if limits.any_rules { headless.examine(tape.clone()) } else { headless.verify(&tape) };
+    for line in &tape.header.expectations {
+        headless = headless.expect(line.clone());
+    }
+    // A game that panics on one tape must not keep the others from being looked at.
+    let play = || if limits.any_rules { headless.examine(tape.clone()) } else { headless.verify(&tape) };
+    let Ok(played) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(play)) else {
+        return failed("the game panicked on this tape (its message is above)".into(), ticks);
+    };
     let run = match played {
         Ok(run) => run,
+        Err(error @ ReplayError::Expectation(ExpectationError::NotMet { .. })) => {
+            return Examined { answer: Answer::ExpectationFailed, ..failed(error.to_string(), ticks) };
+        }
         Err(error @ ReplayError::TooSlow { ticks, .. }) => return failed(error.to_string(), ticks),
         Err(error) => return failed(error.to_string(), ticks),
     };
@@ -115,6 +135,8 @@ pub(crate) fn examine(game: &Game, path: &Path, limits: Limits) -> Examined {
         (Answer::Diverged, [report.to_string(), what_was_altered(report, &tape)].concat())
     } else if let Some(claim) = claims.iter().find(|claim| !claim.holds()) {
         (Answer::ClaimsDiffer, format!("the digests agree, but not the claims: {claim}"))
+    } else if tape.end.reason == EndReason::Unfinished {
+        (Answer::Unfinished, format!("{report}\n\n  the recording was never ended: the game died"))
     } else {
         (Answer::Verified, report.to_string())
     };

@@ -57,7 +57,8 @@ impl Files {
     pub(super) fn read(&self) -> Result<Option<Baseline>, BaselineError> {
         match fs::read_to_string(self.own("txt")) {
             Ok(text) => text.parse().map(Some),
-            Err(_) => Ok(None),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(BaselineError::Unreadable { reason: error.to_string() }),
         }
     }
 
@@ -97,14 +98,17 @@ impl Files {
     pub(super) fn approve(&self, run: &Recorded, reason: &str) -> Result<(), ReplayTestError> {
         fs::create_dir_all(&self.folder).map_err(file_error(&self.folder))?;
         let (tape, text) = (self.own("tape"), self.own("txt"));
+        // All that can fail is done before anything that is there is touched.
+        let new = tape.with_extension("tape.part");
+        fs::write(&new, run.companion().to_bytes()).map_err(file_error(&new))?;
         for path in [&tape, &text] {
             let old = self.old(path);
-            match fs::rename(path, &old) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(file_error(&old)(error)),
-                _ => {}
+            // What was seen to hold last is kept, however often is approved meanwhile.
+            if path.exists() && !old.exists() {
+                fs::copy(path, &old).map_err(file_error(&old))?;
             }
         }
-        run.companion().save(&tape).map_err(ReplayTestError::Tape)?;
+        fs::rename(&new, &tape).map_err(file_error(&tape))?;
         write(&text, &run.approved(reason).to_string())
     }
 

@@ -68,7 +68,9 @@ impl Recorded {
         if let Some(mut image) = tape.initial.clone() {
             let mut rows_max = vec![0; image.lanes.len()];
             let mut snapshot = |image: &Image| {
-                if image.tick >= first && (image.tick - first).is_multiple_of(test.every) {
+                // The last tick is one, so that no tick is behind the last snapshot.
+                let is_due = image.tick >= first && (image.tick - first).is_multiple_of(test.every);
+                if is_due || image.tick == test.ticks {
                     let root = image.tick.checked_sub(1).and_then(|tick| tape.root_after(tick));
                     baseline.snapshots.push((image.tick, root.unwrap_or_else(|| image.digest().root)));
                     for (most, lane) in rows_max.iter_mut().zip(&image.lanes) {
@@ -150,7 +152,9 @@ pub(super) fn record(test: &ReplayTest, detail: Detail) -> Result<Arc<Tape>, Rep
     let mut headless = Headless::new(move |app: &mut bevy_app::App| game(app)).detail(detail);
     let seed = test.seed.unwrap_or_else(|| headless.master_seed());
     headless = test.inputs.feed(headless.seed(seed), seed, test.ticks);
-    Ok(headless.record(test.ticks)?.tape().clone())
+    let tape = headless.unlimited().record(test.ticks)?.tape().clone();
+    debug_assert_eq!(tape.tick_count(), test.ticks, "nothing ends a recording without limits early");
+    Ok(tape)
 }
 
 /// Returns where two runs part: `tick 97 (1.51 s), sim:3 Enemy.hp expected 40 got 38`.

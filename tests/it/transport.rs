@@ -21,7 +21,7 @@ struct Bang(u32);
 
 /// The arena, with timers, queued commands and messages that nobody reads.
 fn timed(app: &mut App) {
-    arena_with(app, ReplayPlugin::new("arena").rules(1).seed(7).rewind(true));
+    arena_with(app, ReplayPlugin::new("arena").rules(1).seed(7).rewind(true).detail(Detail::Values));
     app.register_authoritative::<Fuse>().record_messages::<Bang>();
     app.add_systems(FixedUpdate, |tick: Res<SimTick>, mut commands: Commands| {
         if tick.0 % 20 == 3 {
@@ -121,11 +121,60 @@ fn ten_passes_at_three_speeds_in_one_app_are_equal() -> Outcome {
         run_to(&mut app, 600);
         assert_at(&mut app, &tape, 600);
         deck(&mut app).restart();
-        settle(&mut app);
+        assert_eq!(settle(&mut app).doubt, None, "pass {pass}: each tick was as the first time");
     }
     run_to(&mut app, 600);
     let report = app.world().resource::<Deck>().report().ok_or("no report")?;
     assert!(report.is_verified(), "{report}");
+    Ok(())
+}
+
+#[test]
+fn held_tape_stops_at_its_end_at_any_number_of_ticks_per_frame() -> Outcome {
+    let tape = recorded(100)?;
+    for per_frame in [1, 3, 7] {
+        let mut app = playing(timed, &tape);
+        app.insert_resource(TimeUpdateStrategy::FixedTimesteps(per_frame));
+        for _ in 0..130 {
+            app.update();
+        }
+        assert_at(&mut app, &tape, 100);
+        deck(&mut app).seek(40);
+        settle(&mut app);
+        for _ in 0..90 {
+            app.update();
+        }
+        assert_at(&mut app, &tape, 100);
+        deck(&mut app).stop();
+        for _ in 0..5 {
+            app.update();
+        }
+        assert!(tick(&app) > 100, "live again");
+    }
+    Ok(())
+}
+
+#[test]
+fn two_steps_in_a_frame_are_two_and_a_stop_ends_a_seek() -> Outcome {
+    let tape = recorded(300)?;
+    let mut app = playing(timed, &tape);
+    run_to(&mut app, 290);
+    deck(&mut app).step(-1);
+    deck(&mut app).step(-1);
+    settle(&mut app);
+    assert_at(&mut app, &tape, 288);
+    deck(&mut app).seek(3);
+    app.update();
+    deck(&mut app).resume();
+    deck(&mut app).seek(250);
+    deck(&mut app).stop();
+    app.update();
+    app.update();
+    let stopped = tick(&app);
+    for _ in 0..4 {
+        app.update();
+    }
+    assert!(tick(&app) <= stopped + 4, "a live game runs at its own pace: {stopped}, {}", tick(&app));
     Ok(())
 }
 
@@ -263,6 +312,7 @@ fn player_goes_back_in_a_running_game_takes_over_and_both_futures_are_kept() -> 
     app.update();
     let branches = app.world().resource::<Deck>().branches().to_vec();
     assert_eq!((branches.len(), branches[1].parent, branches[1].at), (2, Some(0), 80));
+    assert_eq!(branches[1].tape.values.len(), 150, "values of the whole branch");
     let second = branches[1].tape.clone();
     assert_eq!(second.digests.roots[..80], first.digests.roots[..80]);
     assert_ne!(second.digests.roots[149], first.digests.roots[149]);
@@ -321,6 +371,14 @@ fn jump_to_a_mark_and_what_is_not_there_is_refused() -> Outcome {
     deck(&mut app).jump_to_mark(5);
     app.update();
     assert_eq!(app.world().resource::<Deck>().error(), Some(&DeckError::NoSuchMark { index: 5 }));
+
+    deck(&mut app).set_loop(Some(20..20));
+    app.update();
+    assert_eq!(app.world().resource::<Deck>().error(), Some(&DeckError::EmptyLoop { start: 20, end: 20 }));
+    deck(&mut app).edit_input(500, &Steer::default());
+    app.update();
+    let error = app.world().resource::<Deck>().error().cloned();
+    assert!(matches!(error, Some(DeckError::NotOnTape { tick: 500, .. })), "{error:?}");
 
     let mut idle = app_of(timed);
     run_to(&mut idle, 5);

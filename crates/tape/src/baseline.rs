@@ -80,6 +80,12 @@ pub struct Baseline {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BaselineError {
+    /// It is there, and cannot be read.
+    #[error("the baseline cannot be read: {reason} (take it from version control, or approve it anew)")]
+    Unreadable {
+        /// What the system says.
+        reason: String,
+    },
     /// It is of another version.
     #[error("the baseline has schema {schema}, this version reads schema {BASELINE_SCHEMA}")]
     OtherSchema {
@@ -192,7 +198,7 @@ impl Baseline {
             return BaselineAnswer::Incomparable(differences);
         }
         let pairs = || self.snapshots.iter().zip(&got.snapshots);
-        let differs = |pair: &(&(u64, u64), &(u64, u64))| pair.0.1 != pair.1.1;
+        let differs = |pair: &(&(u64, u64), &(u64, u64))| pair.0 != pair.1;
         let Some(first) = pairs().position(|pair| differs(&pair)) else { return BaselineAnswer::Equal };
         let last = pairs().rposition(|pair| differs(&pair)).unwrap_or(first);
         BaselineAnswer::Differs(BaselineDifference {

@@ -204,10 +204,10 @@ impl Tape {
         let mut elapsed = self.header.elapsed_ns;
         let (mut from, mut length) = (self.header.tick_first, self.header.timestep_ns);
         for change in self.clock.iter().take_while(|change| change.tick < tick) {
-            elapsed += change.tick.saturating_sub(from) * length;
+            elapsed = elapsed.saturating_add(change.tick.saturating_sub(from).saturating_mul(length));
             (from, length) = (change.tick.max(from), change.timestep_ns);
         }
-        elapsed + tick.saturating_sub(from) * length
+        elapsed.saturating_add(tick.saturating_sub(from).saturating_mul(length))
     }
 
     /// Returns the inputs that a tick read, as text, for reports.

@@ -73,12 +73,13 @@ pub(super) fn read_when<E>(
         return Err("the width of its values is not that of its type".into());
     }
     let count = items(count, input)?;
+    // Ticks, ends, and both lists of them.
+    grow((count as u64).saturating_mul(expected as u64 + 48)).map_err(ColumnError::Refused)?;
     if expected == 0 {
         let ticks = read_ticks(input, base, count)?;
         let with_length = |tick| Ok((tick, varint(input)?));
         return Ok(When::Whole(ticks.into_iter().map(with_length).collect::<Result<_, &'static str>>()?));
     }
-    grow((count as u64).saturating_mul(expected as u64)).map_err(ColumnError::Refused)?;
     let (mut all, mut columns) = (Vec::new(), Vec::with_capacity(expected));
     for _ in 0..expected {
         let entries = varint(input)?;

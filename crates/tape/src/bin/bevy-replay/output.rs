@@ -39,7 +39,7 @@ pub(crate) fn finish(answer: Result<Answer, Failure>) -> ExitCode {
             return match stdout.write_all(&out).and_then(|()| stdout.flush()) {
                 Ok(()) => ExitCode::from(u8::from(!yes)),
                 // Who has read enough has not failed.
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(u8::from(!yes)),
                 Err(error) => say(&format!("the output cannot be written: {error}"), 2),
             };
         }
