@@ -120,10 +120,8 @@ enum CliError {
     BadShard { shard: String },
     #[error("there is no scenario `{name}` (there are: {known})")]
     NoScenario { name: String, known: String },
-    #[error("`{name}` is no name of a test (letters, digits and `_`; give another with --name)")]
-    BadName { name: String },
-    #[error("{path} is there already (give another --name)")]
-    Exists { path: String },
+    #[error(transparent)]
+    Import(#[from] crate::ImportError),
 }
 
 impl CliError {

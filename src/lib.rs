@@ -110,6 +110,8 @@
 //!
 //! How much a report can say depends on what the tape holds: [`Detail`].
 //!
+//! A player's tape becomes a test with [`import_tape`].
+//!
 //! The cause of a divergence is found with [`guide::debugging`]; [`guide::determinism`] lists what breaks a
 //! replay, and the cures.
 //!
@@ -160,6 +162,7 @@ mod deck;
 #[cfg(feature = "fixed")]
 pub mod fixed;
 mod headless;
+mod import;
 mod input;
 mod plugin;
 mod random;
@@ -180,6 +183,7 @@ pub use deck::{
     RecordingEnded, ReplayFinished, SeekFinished, SeekProgress, Speed, is_live, is_replaying,
 };
 pub use headless::{Arrival, Executor, Headless, Leak, Pacing, ReplayError, Run, TapeSource, TimeTravel};
+pub use import::{ImportError, ImportSource, Imported, import_tape};
 pub use input::TickReader;
 #[cfg(feature = "raw-input")]
 pub use input::devices::{PadSlot, RawInputPlugin, TextFocus};

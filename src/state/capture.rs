@@ -33,7 +33,7 @@ pub(crate) struct Capturer {
 }
 
 /// Name of the built-in resource that holds the next sim id.
-pub(super) const SIM_IDS: &str = "SimIds";
+pub(crate) const SIM_IDS: &str = "SimIds";
 
 impl Capturer {
     pub(crate) fn attach(&mut self, world: &mut World, registry: &Registry) {

@@ -201,9 +201,9 @@ fn import_makes_a_test_of_a_pasted_text() -> Outcome {
     assert!(test.contains("Headless::new(cli::game).replay_inputs(\"tests/tapes/issue_12.ron\")?;"), "{test}");
 
     let (code, _, err) = steps(folder.path(), &["import", "issue 12.txt"])?;
-    assert_eq!((code, err.contains("is there already (give another --name)")), (2, true), "{err}");
+    assert_eq!((code, err.contains("exists already (choose another name)")), (2, true), "{err}");
     let (code, _, err) = steps(folder.path(), &["import", "issue 12.txt", "--name", "12th"])?;
-    assert_eq!((code, err.contains("`12th` is no name of a test")), (2, true), "{err}");
+    assert_eq!((code, err.contains("`12th` cannot be the name of a test")), (2, true), "{err}");
     Ok(())
 }
 

@@ -22,6 +22,7 @@ mod foreign_types;
 mod frame_rates;
 mod game;
 mod hierarchy;
+mod import;
 mod input_changes;
 mod last_words;
 mod leaks;
