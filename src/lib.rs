@@ -79,6 +79,7 @@
 //! |---|---|---|---|
 //! | [`ReplayPlugin`] | always | `FixedMain` | border, sim ids, order of systems, [`Deck`] |
 //! | [`RawInputPlugin`] | `raw-input` | `First`, `PreUpdate`, `RunFixedMainLoop`, `FixedMain` | keyboard, mouse and gamepads as ticks see them, recorded |
+//! | `RecorderBarPlugin` | `recorder-ui` | `PreUpdate`, `Update`, egui's pass | record, replay, export and import for players |
 //!
 //! # Recording, replaying, comparing
 //!
@@ -110,7 +111,7 @@
 //!
 //! How much a report can say depends on what the tape holds: [`Detail`].
 //!
-//! A player's tape becomes a test with [`import_tape`].
+//! A player's tape becomes a test with [`import_tape`]: see [`guide::player_loop`].
 //!
 //! The cause of a divergence is found with [`guide::debugging`]; [`guide::determinism`] lists what breaks a
 //! replay, and the cures.
@@ -142,6 +143,7 @@
 //! | `cli` | the command line of a game's own program: the module `cli` |
 //! | `diagnostics` | names of systems and components in reports |
 //! | `multi_threaded` | Bevy's multi-threaded executor, where the app uses it |
+//! | `recorder-ui` | the recorder bar for shipped games: `RecorderBarPlugin` |
 //!
 //! # Troubleshooting
 //!
@@ -156,6 +158,8 @@
 extern crate self as bevy_replay;
 
 mod app_ext;
+#[cfg(feature = "recorder-ui")]
+mod bar;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod deck;
@@ -173,6 +177,8 @@ pub mod testing;
 mod tick;
 
 pub use app_ext::{DerivedState, ReplayAppExt};
+#[cfg(feature = "recorder-ui")]
+pub use bar::{BarCorner, RecorderAction, RecorderBarPlugin, RecorderKeys, RecorderText, RecorderToast};
 pub use bevy_replay_macros::StreamLabel;
 pub use bevy_replay_tape as tape;
 pub use bevy_replay_tape::{Canonical, Divergence, EndReason, Image, Report, Tape, TapeError, TickInput, Verdict};
@@ -237,6 +243,9 @@ pub mod guide {
 
     #[doc = include_str!("../docs/digest.md")]
     pub mod digest {}
+
+    #[doc = include_str!("../docs/player-loop.md")]
+    pub mod player_loop {}
 
     /// [digest.md]: crate::guide::digest
     ///
