@@ -226,6 +226,7 @@ fn read_chunk(tape: &mut Tape, chunk: &Chunk<'_>, budget: &mut Budget) -> Result
             let bad = |reason: &str| chunk.unreadable(reason);
             let count = columns::varint(&mut rest).map_err(bad)?;
             let count = columns::items(count, rest).map_err(bad)?;
+            budget.take((count as u64).saturating_mul(16))?; // before memory for them is set aside, twice
             tape.digests.lane_ticks.extend(columns::read_ticks(&mut rest, 0, count).map_err(bad)?);
             tape.digests.lane_digests.extend(words(chunk, rest)?);
         }
