@@ -112,7 +112,15 @@ fn tape_that_cannot_be_judged_is_no_answer() -> Outcome {
     assert_eq!((code, out.contains("12 ticks are more than the 11 that are allowed")), (2, true), "{out}");
 
     std::fs::write(folder.path().join("noise.tape"), [7; 100])?;
-    assert_eq!(steps(folder.path(), &["verify", "noise.tape", "long.tape"])?.0, 2);
+    let (code, out, _) = steps(folder.path(), &["verify", "noise.tape", "long.tape"])?;
+    assert_eq!((code, out.contains("damaged")), (1, true), "what is no tape is damaged: {out}");
+
+    // A recording that was never ended is right as far as it goes, which is not what was asked.
+    let mut died = tape()?;
+    died.end.reason = bevy_replay::EndReason::Unfinished;
+    died.save(folder.path().join("died.tape"))?;
+    let (code, out, _) = steps(folder.path(), &["verify", "died.tape"])?;
+    assert_eq!((code, out.contains("unfinished")), (1, true), "{out}");
     Ok(())
 }
 
