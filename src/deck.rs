@@ -319,6 +319,14 @@ pub enum DeckError {
         /// The tick.
         tick: u64,
     },
+    /// The tape starts in the middle of a game, and holds no state to start from.
+    #[error(
+        "the tape starts at tick {tick} from a state that is not on it (record it anew, or cut it from its beginning)"
+    )]
+    NoInitialState {
+        /// Its first tick.
+        tick: u64,
+    },
     /// There is no flight recorder.
     #[error("there is no flight recorder, or no tick has run (set `ReplayPlugin::flight`)")]
     NoFlight,

@@ -93,6 +93,9 @@ impl Runtime {
                 if self.playback.is_some() {
                     return Err(DeckError::Busy);
                 }
+                if tape.header.start == Start::Image && tape.initial.is_none() {
+                    return Err(DeckError::NoInitialState { tick: tape.header.tick_first });
+                }
                 if tape.header.start == Start::Gate && tick != 0 {
                     return Err(DeckError::NotAtStart { tick });
                 }

@@ -63,6 +63,16 @@ fn recording_that_begins_at_tick_300_replays_in_a_fresh_app_and_through_a_file()
     Ok(())
 }
 
+#[test]
+fn tape_without_the_state_it_starts_from_is_refused() -> Outcome {
+    let mut tape = Tape::clone(&record_late(arena, 20, 10));
+    tape.initial = None;
+    tape.values.clear();
+    let error = game::error_of(headless(arena).replay_inputs(tape));
+    assert!(error.to_string().contains("from a state that is not on it"), "{error}");
+    Ok(())
+}
+
 /// A Local and a resource that nobody registered: what no image holds.
 #[test]
 fn hidden_state_diverges_after_a_late_start_and_is_hinted_at() -> Outcome {

@@ -16,7 +16,8 @@ use std::collections::BTreeSet;
 /// use bevy_replay_tape::{Canonical, Resolution, encode_to_vec};
 /// mod old { #[derive(bevy_replay_tape::Canonical)] #[canonical(crate = bevy_replay_tape)] pub struct Steer { pub x: i8 } }
 /// mod new { #[derive(bevy_replay_tape::Canonical)] #[canonical(crate = bevy_replay_tape)] pub struct Steer { pub y: i8, pub x: i8 } }
-/// let resolution = Resolution::new(&old::Steer::schema(), &new::Steer::schema())?;
+/// let (before, now) = (old::Steer::schema(), new::Steer::schema());
+/// let resolution = Resolution::new(&before, &now)?;
 /// assert_eq!(resolution.notes(), ["y was added: its default is used"]);
 /// assert_eq!(resolution.convert(&encode_to_vec(&old::Steer { x: 7 }), None)?, encode_to_vec(&new::Steer { y: 0, x: 7 }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -1,6 +1,6 @@
 //! Whether the parts of a tape fit each other.
 
-use super::{Digests, Header, Start, Tape, TapeError, TapeLimits};
+use super::{Digests, Header, Tape, TapeError, TapeLimits};
 use crate::value::Value;
 
 impl Tape {
@@ -30,9 +30,6 @@ impl Tape {
             if let Some((tick, _)) = track.changes.last().filter(|(tick, _)| *tick > tick_end) {
                 return wrong(format!("{} changes at tick {tick}, but the tape ends at tick {tick_end}", track.name));
             }
-        }
-        if header.start == Start::Image && initial.is_none() {
-            return wrong(format!("it starts at tick {} from a state that is not on it", header.tick_first));
         }
         let Some(initial) = initial else {
             return if values.is_empty() { Ok(()) } else { wrong("recorded values without an initial state".into()) };
