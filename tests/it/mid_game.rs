@@ -1,6 +1,6 @@
 //! Recordings that begin in the middle of a game, and the flight recorder.
 
-use crate::game::{self, Outcome, Steer, answer, arena_with, headless, in_child, panic_text, task};
+use crate::game::{self, Outcome, Steer, arena_with, headless, panic_text};
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
 use bevy_replay::tape::{Start, Tape};
@@ -104,6 +104,7 @@ fn hidden_state_diverges_after_a_late_start_and_is_hinted_at() -> Outcome {
 #[cfg(all(feature = "raw-input", feature = "states"))]
 mod held {
     use super::*;
+    use crate::game::{answer, in_child, task};
     use bevy_input::{ButtonInput, keyboard::KeyCode};
     use bevy_state::app::{AppExtStates, StatesPlugin};
     use bevy_state::prelude::*;
