@@ -6,7 +6,7 @@ use crate::input::{ComponentTrack, LastMessages, MessageTrack, ResourceTrack};
 use crate::plugin::{ReplayPlugin, Seed};
 use crate::random::{self, StreamLabel, StreamState};
 use crate::runtime;
-use crate::state::codec::OwnInput;
+use crate::state::codec::Own;
 #[cfg(feature = "reflect")]
 use crate::state::lanes::{ComponentLane, ResourceRow};
 #[cfg(feature = "reflect")]
@@ -95,7 +95,8 @@ pub trait ReplayAppExt {
     /// If it is registered already, or after the app was finished or ran its first tick.
     fn register_hierarchy(&mut self) -> &mut Self;
 
-    /// Makes a component of another crate authoritative (`Transform`, those of a physics engine), through reflection, on entities that have a [`SimId`](crate::SimId) from elsewhere.
+    /// Makes a component of another crate authoritative (`Transform`, those of a physics engine), through reflection, on
+    /// entities that have a [`SimId`](crate::SimId) from elsewhere.
     ///
     /// It brings no id: cameras have a `Transform`, too. Fields with `#[reflect(ignore)]` do not count. Reading by
     /// reflection takes several times as long as a type's own [`Canonical`].
@@ -251,7 +252,7 @@ impl ReplayAppExt for App {
             self.insert_resource(T::default());
         }
         runtime::with(self.world_mut(), |_, runtime| {
-            runtime.registry.add_track::<T>("record_input", ResourceTrack::<T, _>::new(OwnInput::new()), caller);
+            runtime.registry.add_track::<T>("record_input", ResourceTrack::<T, _>::new(Own::input()), caller);
         });
         self
     }
@@ -262,7 +263,7 @@ impl ReplayAppExt for App {
         runtime::with(self.world_mut(), |world, runtime| {
             runtime.registry.add_track::<T>(
                 "record_input_component",
-                ComponentTrack::<T, _>::new(OwnInput::new()),
+                ComponentTrack::<T, _>::new(Own::input()),
                 caller,
             );
             refuse_resource::<T>(world, "record_input_component", "record_input", caller);

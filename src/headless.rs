@@ -1,27 +1,27 @@
 //! Runs an app without a window: records it, plays tapes in it, compares it.
 
 mod checks;
+mod drive;
+mod error;
 mod run;
 mod travel;
 
-use crate::deck::transport;
 use crate::deck::{Deck, DeckError, Detail, PlayOptions};
-use crate::plugin::{ReplayPlugin, Seed};
+#[cfg(feature = "testing")]
+use crate::plugin::Seed;
 use crate::runtime::{self, Runtime};
-use crate::tick::SimTick;
-use bevy_app::{FixedMain, Plugins, prelude::*};
+use bevy_app::{Plugins, prelude::*};
 use bevy_ecs::prelude::*;
-use bevy_ecs::schedule::{Schedules, SingleThreadedExecutor};
 use bevy_replay_tape::{
-    Changes, Comparison, Evidence, Expectation, ExpectationError, Header, Report, Tape, TapeError, TickInput, Track,
-    encode_to_vec,
+    Changes, Comparison, Evidence, Expectation, Header, Report, Tape, TapeError, TickInput, Track, encode_to_vec,
 };
-use bevy_time::{Fixed, Time, TimePlugin, TimeUpdateStrategy};
+use bevy_time::TimePlugin;
 use core::time::Duration;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use checks::Leak;
+pub use error::ReplayError;
 pub use run::Run;
 pub use travel::{Arrival, TimeTravel};
 
@@ -80,75 +80,6 @@ pub enum Executor {
     AsBuilt,
 }
 
-/// Why a headless run gave no answer.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReplayError {
-    /// The tape could not be read.
-    #[error(transparent)]
-    Tape(#[from] TapeError),
-    /// The tape was refused, or the state could not be captured.
-    #[error(transparent)]
-    Deck(#[from] DeckError),
-    /// The game has no [`ReplayPlugin`].
-    #[error("the game does not add `ReplayPlugin` (add it in the plugin that is handed to `Headless`)")]
-    NoPlugin,
-    /// Inputs were given for a type that is not recorded.
-    #[error("inputs were given for {name}, which the game does not record (call `record_input::<{name}>()`)")]
-    NotRecorded {
-        /// Name of the type.
-        name: String,
-    },
-    /// Inputs were given twice for one type.
-    #[error("inputs were given twice for {name} (chain the two lists into one)")]
-    InputsTwice {
-        /// Name of the type.
-        name: String,
-    },
-    /// Frames went by without a tick.
-    #[error(
-        "no tick ran in {frames} frames (does the game run `FixedMain`? are the frames of `Pacing::Frames` longer than 0? \
-         does the condition of `start_when` ever hold?)"
-    )]
-    NoTicks {
-        /// How many.
-        frames: u32,
-    },
-    /// The run took too long.
-    #[error("given up after {ticks} ticks: the run took longer than {time_max:?} (allow more, or split the tape)")]
-    TooSlow {
-        /// How many ticks had run.
-        ticks: u64,
-        /// How long it might take.
-        time_max: Duration,
-    },
-    /// Not exactly one entity has the component, or the resource is not there.
-    #[error("{name}: expected exactly one, found {found}")]
-    NotSingle {
-        /// Name of the type.
-        name: String,
-        /// How many there are.
-        found: usize,
-    },
-    /// A state could not be put back.
-    #[error(transparent)]
-    Restore(#[from] crate::state::RestoreError),
-    /// The state is not what was expected, or the line that says so cannot be read.
-    #[error(transparent)]
-    Expectation(#[from] ExpectationError),
-    /// An expectation is of a tick that did not come.
-    #[error("`{line}` is never looked at: the run has {ticks} ticks")]
-    NotReached {
-        /// The line.
-        line: String,
-        /// How many ticks have run.
-        ticks: u64,
-    },
-    /// The digests do not match.
-    #[error("{0}")]
-    Diverged(Box<Report>),
-}
-
 /// Where a tape comes from: a path, a reference or a value.
 pub trait TapeSource {
     /// Reads it.
@@ -179,38 +110,6 @@ tape_sources! {
     &PathBuf: path => Arc::new(Tape::load(path)?);
     &str: path => Arc::new(Tape::load(path)?);
 }
-
-/// How many ticks the next frame may still run.
-#[derive(Resource)]
-struct TicksLeft {
-    ticks: u64,
-    /// Whether it runs all of them, or as many as fit into its length.
-    exact: bool,
-}
-
-impl TicksLeft {
-    /// Gives the loop exactly the time of the ticks that are left, whatever pause, speed and clamp say.
-    fn set_overstep(&self, clock: &mut Time<Fixed>) {
-        let left = u32::try_from(self.ticks).unwrap_or(u32::MAX);
-        if self.exact || left == 0 {
-            clock.discard_overstep(Duration::MAX);
-            clock.accumulate_overstep(clock.timestep() * left);
-        }
-    }
-}
-
-fn before_ticks(left: Res<TicksLeft>, mut clock: ResMut<Time<Fixed>>) {
-    left.set_overstep(&mut clock);
-}
-
-/// Again after each tick: one may have changed the length of the next.
-fn after_tick(mut left: ResMut<TicksLeft>, mut clock: ResMut<Time<Fixed>>) {
-    left.ticks = left.ticks.saturating_sub(1);
-    left.set_overstep(&mut clock);
-}
-
-/// After so many frames without a tick a run is given up.
-const TICKLESS_FRAMES_MAX: u32 = 10_000;
 
 impl Headless {
     /// Makes an app with time and task pools, and adds the game to it: a plugin, or a function that takes the app.
@@ -543,133 +442,6 @@ impl Headless {
 
     fn header(&mut self) -> Header {
         self.with(|world, runtime| runtime.header(world, 0))
-    }
-
-    /// Finishes the plugins and takes the clock into its hands. Start-up systems run with the first tick.
-    fn start(&mut self) -> Result<(), ReplayError> {
-        while self.app.plugins_state() == bevy_app::PluginsState::Adding {
-            bevy_tasks::tick_global_task_pools_on_main_thread();
-        }
-        if !self.app.is_plugin_added::<ReplayPlugin>() {
-            return Err(ReplayError::NoPlugin);
-        }
-        if !self.app.is_plugin_added::<TimePlugin>() {
-            self.app.add_plugins(TimePlugin);
-        }
-        if self.app.world().get_resource::<SimTick>().is_some_and(|tick| tick.0 > 0) {
-            return Err(DeckError::NotAtStart { tick: self.ticks() }.into());
-        }
-        self.app.finish();
-        self.app.cleanup();
-        let detail = self.detail;
-        self.with(|_, runtime| runtime.settings.detail = detail.unwrap_or(runtime.settings.detail));
-        let world = self.app.world_mut();
-        if let Some(seed) = self.seed {
-            world.insert_resource(Seed(seed));
-        }
-        if self.executor == Executor::SingleThreaded {
-            for (_, schedule) in world.resource_mut::<Schedules>().iter_mut() {
-                schedule.set_executor(SingleThreadedExecutor::new());
-            }
-        }
-        world.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::ZERO));
-        world.insert_resource(TicksLeft { ticks: 0, exact: true });
-        self.app
-            .add_systems(
-                RunFixedMainLoop,
-                before_ticks.in_set(RunFixedMainLoopSystems::BeforeFixedMainLoop).after(transport::drive),
-            )
-            .add_systems(FixedMain, after_tick.after(FixedMain::run_fixed_main).after(transport::after_tick));
-        Ok(())
-    }
-
-    fn ticks(&self) -> u64 {
-        self.app.world().resource::<SimTick>().0
-    }
-
-    /// Runs frames until so many ticks have run, and the checks that are due on the way.
-    fn drive(&mut self, ticks: u64) -> Result<(), ReplayError> {
-        for line in core::mem::take(&mut self.expectations) {
-            self.expected.push(line.parse()?);
-        }
-        self.expected.sort_by_key(|expectation| core::cmp::Reverse(expectation.tick()));
-        let mut tickless = 0;
-        #[expect(clippy::disallowed_methods, reason = "a limit on the run, which reaches no tick")]
-        let start = std::time::Instant::now();
-        if self.expected.last().is_some_and(|expectation| expectation.tick() == 0) && self.ticks() == 0 {
-            *self.app.world_mut().resource_mut() = TicksLeft { ticks: 0, exact: true };
-            self.app.update(); // a frame without a tick: the game starts up
-        }
-        self.run_checks()?;
-        while self.ticks() < ticks {
-            let before = self.ticks();
-            let next = self.expected.last().map(Expectation::tick).filter(|tick| *tick > before);
-            self.update(next.map_or(ticks, |next| next.min(ticks)));
-            // What the game itself asks of the deck may be refused without harm to the run.
-            match self.deck().error.take() {
-                None
-                | Some(
-                    DeckError::Busy | DeckError::NotRecording | DeckError::NotAtStart { .. } | DeckError::File { .. },
-                ) => {}
-                Some(error) => return Err(error.into()),
-            }
-            if let Some(time_max) = self.time_max.filter(|time_max| start.elapsed() > *time_max) {
-                return Err(ReplayError::TooSlow { ticks: self.ticks(), time_max });
-            }
-            tickless = if self.ticks() == before { tickless + 1 } else { 0 };
-            if tickless > TICKLESS_FRAMES_MAX {
-                return Err(ReplayError::NoTicks { frames: tickless });
-            }
-            self.run_checks()?;
-        }
-        Ok(())
-    }
-
-    /// Makes sure that each expectation was looked at.
-    fn check_reached(&self) -> Result<(), ReplayError> {
-        match self.expected.last() {
-            Some(left) => Err(ReplayError::NotReached { line: left.to_string(), ticks: self.ticks() }),
-            None => Ok(()),
-        }
-    }
-
-    /// Runs one frame, but not past the wanted tick or the next check where the pacing allows.
-    fn update(&mut self, ticks: u64) {
-        match &self.pacing {
-            Pacing::TicksPerFrame(per_frame) => {
-                let next_check = self.checks.iter().map(|check| check.0).filter(|tick| *tick > self.ticks()).min();
-                let left = ticks.min(next_check.unwrap_or(ticks)) - self.ticks();
-                let per_frame = u64::from((*per_frame).max(1)).min(left);
-                *self.app.world_mut().resource_mut() = TicksLeft { ticks: per_frame, exact: true };
-            }
-            Pacing::Frames(lengths) => {
-                let length = lengths.get(self.frame % lengths.len().max(1)).copied().unwrap_or_default();
-                self.frame += 1;
-                *self.app.world_mut().resource_mut() = TimeUpdateStrategy::ManualDuration(length);
-                let left = ticks - self.ticks();
-                *self.app.world_mut().resource_mut() = TicksLeft { ticks: left, exact: false };
-            }
-        }
-        self.app.update();
-    }
-
-    /// Runs the checks that are due, and takes the expectations that are.
-    fn run_checks(&mut self) -> Result<(), ReplayError> {
-        let now = self.ticks();
-        let (due, later) = core::mem::take(&mut self.checks).into_iter().partition(|check| check.0 <= now);
-        self.checks = later;
-        let mut due: Vec<(u64, Check)> = due;
-        due.sort_by_key(|check| check.0);
-        for (_, check) in due {
-            check(self.app.world_mut());
-        }
-        while let Some(expectation) = self.expected.pop_if(|expectation| expectation.tick() == now) {
-            self.with(|world, runtime| -> Result<(), ReplayError> {
-                let state = runtime.look(world).map_err(DeckError::State)?;
-                Ok(expectation.check(&state.image)?)
-            })?;
-        }
-        Ok(())
     }
 
     fn into_run(mut self, report: Option<Report>, tape: Option<Arc<Tape>>) -> Run {

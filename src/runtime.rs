@@ -13,6 +13,7 @@ use crate::deck::flight::Flight;
 use crate::deck::history::History;
 use crate::deck::playback::{Playback, Verifier};
 use crate::deck::recorder::Recorder;
+use crate::deck::transport;
 use crate::deck::{
     Deck, DeckError, DeckRefused, DeckState, Diverged, PlayOptions, RecordingEnded, ReplayFinished, Request,
 };
@@ -299,6 +300,7 @@ pub(crate) fn end_tick(world: &mut World) {
             runtime.refuse(world, error);
         }
     });
+    transport::after_tick(world);
 }
 
 /// A tick of which the flight recorder needs no state.

@@ -7,7 +7,7 @@ use super::{Deck, DeckError, Request};
 use crate::runtime;
 use crate::state::suspects;
 use crate::tick::SimTick;
-use bevy_app::{App, FixedMain, RunFixedMainLoop, RunFixedMainLoopSystems};
+use bevy_app::{App, RunFixedMainLoop, RunFixedMainLoopSystems};
 use bevy_ecs::prelude::*;
 use bevy_platform::time::Instant;
 use bevy_time::{Fixed, Real, Time, Virtual};
@@ -108,7 +108,6 @@ pub(crate) fn install(app: &mut App) {
             arrive.in_set(RunFixedMainLoopSystems::AfterFixedMainLoop),
         ),
     );
-    app.add_systems(FixedMain, after_tick.after(FixedMain::run_fixed_main));
 }
 
 /// Carries out orders, and gives the frame its ticks.
@@ -201,7 +200,7 @@ fn give_tick(world: &mut World, is_due: bool) {
     }
 }
 
-/// Another tick, if one is left and there is time.
+/// Another tick, if one is left and there is time. The last word of a tick.
 pub(crate) fn after_tick(world: &mut World) {
     let mut deck = world.resource_mut::<Deck>();
     let Some((left, until)) = &mut deck.bypass_change_detection().transport.frame else { return };

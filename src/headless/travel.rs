@@ -1,6 +1,7 @@
 //! Goes back and forth on a tape, without a window.
 
-use super::{Headless, Pacing, ReplayError, TapeSource, TicksLeft};
+use super::drive::TicksLeft;
+use super::{Headless, Pacing, ReplayError, TapeSource};
 use crate::deck::PlayOptions;
 use crate::state::{self, suspects};
 use bevy_ecs::prelude::*;

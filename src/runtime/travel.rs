@@ -59,12 +59,13 @@ impl Runtime {
     pub(super) fn resume_inputs(&mut self, world: &mut World, tick: u64) {
         let Self { registry, playback: Some(playback), .. } = self else { return };
         playback.go_to(world, tick);
-        if tick == playback.tape.header.tick_first && playback.tape.header.start == Start::Gate {
-            registry.tracks.iter_mut().for_each(|source| source.start());
-        }
+        let Header { tick_first, start, .. } = playback.tape.header;
         for source in &mut registry.tracks {
             let last = tick.checked_sub(1).map_or(From::Nothing, |last| playback.input(&source.spec().name, last));
             source.resume(world, last);
+            if tick == tick_first && start == Start::Gate {
+                source.start();
+            }
         }
     }
 

@@ -1,7 +1,6 @@
 //! How values of a type become canonical bytes, and back.
 
 use bevy_replay_tape::{Canonical, DecodeError, Schema, SchemaBuilder, ShapeId, Sink, Source, TickInput, TypeSpec};
-use core::marker::PhantomData;
 use std::sync::Arc;
 
 /// The encoding of one type: its own, or by reflection.
@@ -35,11 +34,22 @@ pub(crate) trait Codec<T>: Send + Sync + 'static {
 }
 
 /// The encoding that a type brings itself.
-pub(crate) struct Own<T>(PhantomData<fn() -> T>);
+pub(crate) struct Own<T> {
+    /// For recorded input of which some parts are seen by one tick only.
+    consume: Option<fn(&mut T)>,
+}
 
-impl<T> Own<T> {
+impl<T: Canonical> Own<T> {
     pub(crate) fn new() -> Self {
-        Self(PhantomData)
+        Self { consume: None }
+    }
+
+    /// For recorded input.
+    pub(crate) fn input() -> Self
+    where
+        T: TickInput,
+    {
+        Self { consume: T::HAS_ONCE.then_some(T::consume) }
     }
 }
 
@@ -63,38 +73,12 @@ impl<T: Canonical> Codec<T> for Own<T> {
     fn decode_in_place(&self, value: &mut T, input: &mut Source<'_>) -> Result<(), DecodeError> {
         value.decode_in_place(input)
     }
-}
-
-/// The same, for recorded input.
-pub(crate) struct OwnInput<T>(Own<T>);
-
-impl<T> OwnInput<T> {
-    pub(crate) fn new() -> Self {
-        Self(Own::new())
-    }
-}
-
-impl<T: TickInput> Codec<T> for OwnInput<T> {
-    fn name(&self) -> String {
-        self.0.name()
-    }
-    fn shape(&self, types: &mut SchemaBuilder) -> ShapeId {
-        self.0.shape(types)
-    }
-    fn width(&self) -> Option<usize> {
-        T::WIDTH
-    }
-    #[inline]
-    fn encode<S: Sink>(&self, value: &T, out: &mut S) {
-        value.encode(out);
-    }
-    fn decode(&self, input: &mut Source<'_>) -> Result<T, DecodeError> {
-        T::decode(input)
-    }
     fn has_once(&self) -> bool {
-        T::HAS_ONCE
+        self.consume.is_some()
     }
     fn consume(&self, value: &mut T) {
-        value.consume();
+        if let Some(consume) = self.consume {
+            consume(value);
+        }
     }
 }

@@ -211,7 +211,7 @@ where
                     source.finish()
                 };
                 let new = || self.codec.decode(&mut Source::new(bytes, index));
-                T::Mutability::component(&mut entity, read, new)?;
+                T::Mutability::write_back(&mut entity, read, new)?;
             }
         }
         Ok(())
@@ -316,7 +316,15 @@ where
             self.codec.decode_in_place(value, &mut source)?;
             source.finish()
         };
-        T::Mutability::resource(world, read, || self.codec.decode(&mut Source::new(&wanted.bytes, index)))
+        let new = || self.codec.decode(&mut Source::new(&wanted.bytes, index));
+        let carrier = world.component_id::<T>().and_then(|id| world.resource_entities().get(id));
+        match carrier.filter(|_| world.contains_resource::<T>()) {
+            Some(carrier) => T::Mutability::write_back(&mut world.entity_mut(carrier), read, new),
+            None => {
+                world.insert_resource(new()?);
+                Ok(())
+            }
+        }
     }
 
     fn written_since(&self, world: &World, since: Tick) -> Option<Option<String>> {

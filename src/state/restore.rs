@@ -16,14 +16,27 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestoreError {
-    /// The image holds other types than the app has registered.
-    #[error("the saved state holds {} {name}, the app {} (register the same types as when it was saved)",
-        if *.saved { "a type" } else { "no type" }, if *.saved { "has not registered it" } else { "has" })]
-    OtherTypes {
+    /// A type of the image is not registered in the app.
+    #[error("the saved state holds {name}, which the app has not registered (register it as when the state was saved)")]
+    Unregistered {
         /// Name of the type.
         name: String,
-        /// Whether the image holds it.
-        saved: bool,
+    },
+    /// A type of the app is not in the image.
+    #[error(
+        "the saved state holds no {name}, which the app has registered (start from a state that was saved with it)"
+    )]
+    NotSaved {
+        /// Name of the type.
+        name: String,
+    },
+    /// A type has other fields in the image than in the app.
+    #[error(
+        "{name} has other fields in the saved state than in the app (start from a state that was saved with these)"
+    )]
+    OtherFields {
+        /// Name of the type.
+        name: String,
     },
     /// A value cannot be read.
     #[error("{name} of the saved state cannot be read: {error}")]
@@ -71,27 +84,19 @@ impl EntityIds for SimIndex {
     }
 }
 
-/// How a component is overwritten: in place, or by insertion where it is immutable.
+/// How a component is overwritten: in place, or by insertion where it is immutable. Resources are components, too.
 #[doc(hidden)]
 pub trait WriteBack<T: Component>: ComponentMutability {
-    /// Overwrites a component of an entity.
-    fn component(
+    /// Overwrites the component, or inserts it.
+    fn write_back(
         entity: &mut EntityWorldMut<'_>,
         in_place: impl FnOnce(&mut T) -> Result<(), DecodeError>,
         new: impl FnOnce() -> Result<T, DecodeError>,
     ) -> Result<(), DecodeError>;
-    /// Overwrites a resource.
-    fn resource(
-        world: &mut World,
-        in_place: impl FnOnce(&mut T) -> Result<(), DecodeError>,
-        new: impl FnOnce() -> Result<T, DecodeError>,
-    ) -> Result<(), DecodeError>
-    where
-        T: Resource;
 }
 
 impl<T: Component<Mutability = Mutable>> WriteBack<T> for Mutable {
-    fn component(
+    fn write_back(
         entity: &mut EntityWorldMut<'_>,
         in_place: impl FnOnce(&mut T) -> Result<(), DecodeError>,
         new: impl FnOnce() -> Result<T, DecodeError>,
@@ -104,42 +109,15 @@ impl<T: Component<Mutability = Mutable>> WriteBack<T> for Mutable {
             }
         }
     }
-    fn resource(
-        world: &mut World,
-        in_place: impl FnOnce(&mut T) -> Result<(), DecodeError>,
-        new: impl FnOnce() -> Result<T, DecodeError>,
-    ) -> Result<(), DecodeError>
-    where
-        T: Resource,
-    {
-        match world.get_resource_mut::<T>() {
-            Some(mut value) => in_place(&mut value),
-            None => {
-                world.insert_resource(new()?);
-                Ok(())
-            }
-        }
-    }
 }
 
 impl<T: Component<Mutability = Immutable>> WriteBack<T> for Immutable {
-    fn component(
+    fn write_back(
         entity: &mut EntityWorldMut<'_>,
         _: impl FnOnce(&mut T) -> Result<(), DecodeError>,
         new: impl FnOnce() -> Result<T, DecodeError>,
     ) -> Result<(), DecodeError> {
         entity.insert(new()?);
-        Ok(())
-    }
-    fn resource(
-        world: &mut World,
-        _: impl FnOnce(&mut T) -> Result<(), DecodeError>,
-        new: impl FnOnce() -> Result<T, DecodeError>,
-    ) -> Result<(), DecodeError>
-    where
-        T: Resource,
-    {
-        world.insert_resource(new()?);
         Ok(())
     }
 }
@@ -194,12 +172,16 @@ fn check_types(now: &Image, image: &Image) -> Result<(), RestoreError> {
     };
     let (here, there) = (types(now), types(image));
     for (name, schema) in &there {
-        if !here.iter().any(|(other, known)| other == name && known.same_encoding(schema)) {
-            return Err(RestoreError::OtherTypes { name: name.clone(), saved: true });
+        match here.iter().find(|(other, _)| other == name) {
+            None => return Err(RestoreError::Unregistered { name: name.clone() }),
+            Some((_, known)) if !known.same_encoding(schema) => {
+                return Err(RestoreError::OtherFields { name: name.clone() });
+            }
+            Some(_) => {}
         }
     }
     match here.iter().find(|(name, _)| !there.iter().any(|(other, _)| other == name)) {
-        Some((name, _)) => Err(RestoreError::OtherTypes { name: name.clone(), saved: false }),
+        Some((name, _)) => Err(RestoreError::NotSaved { name: name.clone() }),
         None => Ok(()),
     }
 }

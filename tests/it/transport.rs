@@ -417,3 +417,29 @@ fn reader_outside_of_ticks_hears_nothing_of_a_seek() -> Outcome {
     assert_eq!(app.world().resource::<Heard>().0, before);
     Ok(())
 }
+
+/// The first tick sees each input as changed; a state that counts this is the same after a restart.
+#[test]
+fn after_a_restart_an_input_is_changed_when_it_was_the_first_time() -> Outcome {
+    #[derive(Resource, Default, Canonical)]
+    struct Changes(u32);
+    fn game(app: &mut App) {
+        app.add_plugins(ReplayPlugin::new("changes").rewind(true)).record_input::<Steer>();
+        app.register_authoritative_resource::<Changes>().init_resource::<Changes>();
+        app.add_systems(FixedUpdate, |steer: Res<Steer>, mut changes: ResMut<Changes>| {
+            changes.0 += u32::from(steer.is_changed());
+        });
+    }
+    let tape = headless(game).inputs([Steer::default(), Steer::default(), Steer::default()]).run()?.tape().clone();
+    let mut app = playing(game, &tape);
+    run_to(&mut app, 3);
+    assert_eq!(app.world().resource::<Changes>().0, 1);
+    for pass in 0..2 {
+        deck(&mut app).restart();
+        assert_eq!(settle(&mut app).doubt, None, "pass {pass}");
+        run_to(&mut app, 3);
+        assert_eq!(app.world().resource::<Changes>().0, 1, "pass {pass}");
+        assert_at(&mut app, &tape, 3);
+    }
+    Ok(())
+}
