@@ -7,6 +7,9 @@ use std::process::Command;
 /// Lines of a diff that are shown.
 const LINES_SHOWN: usize = 6;
 
+/// Said where that cannot be asked.
+const UNKNOWN: &str = "git cannot tell what changed (in a shallow clone, fetch the history)";
+
 fn git(folder: &Path, args: &[&str]) -> Option<String> {
     let output = Command::new("git").arg("-C").arg(folder).args(args).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
@@ -17,7 +20,7 @@ pub(super) fn commit() -> String {
     git(&package_folder(), &["rev-parse", "--short", "HEAD"]).unwrap_or_default().trim().to_owned()
 }
 
-/// Returns what changed under `src` since a commit, file by file.
+/// Returns what changed under `src` since a commit, file by file, or that this is not known.
 pub(super) fn changes(since: &str) -> Vec<String> {
     changes_in(&package_folder(), since)
 }
@@ -26,7 +29,9 @@ fn changes_in(folder: &Path, since: &str) -> Vec<String> {
     if since.is_empty() {
         return Vec::new();
     }
-    let stat = git(folder, &["diff", "--stat=100", since, "--", "src"]).unwrap_or_default();
+    let Some(stat) = git(folder, &["diff", "--stat=100", since, "--", "src"]) else {
+        return vec![UNKNOWN.to_owned()];
+    };
     let files: Vec<&str> = stat.lines().filter(|line| line.contains('|')).map(str::trim).collect();
     let mut lines: Vec<String> = files.iter().take(LINES_SHOWN).map(|line| (*line).to_owned()).collect();
     if files.len() > LINES_SHOWN {
@@ -65,7 +70,7 @@ mod tests {
             fs::write(path.join(format!("src/{number}.rs")), "fn b() {}\n")?;
         }
         assert_eq!(changes_in(path, commit.trim())[5..], ["src/5.rs | 2 +-", "and 2 more files"]);
-        assert_eq!(changes_in(path, "no such commit"), Vec::<String>::new());
+        assert_eq!(changes_in(path, "no such commit"), [UNKNOWN]);
         assert_eq!(changes_in(path, ""), Vec::<String>::new());
         Ok(())
     }

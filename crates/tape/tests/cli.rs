@@ -108,6 +108,10 @@ fn expectations_are_checked_against_the_values() -> TestResult {
     assert!(out.contains("1 expectations met"), "{out}");
     let (code, out, _) = check("tick 30 Body.at.x < 30")?;
     assert_eq!((code, &*out), (1, "failed: expected tick 30 Body.at.x < 30, got 30\n"));
+    let (code, out, error) = check("tick 900 Score == 0")?;
+    assert_eq!((code, &*out), (2, ""), "what was asked and cannot be answered is no success");
+    assert!(error.contains("unverified: "), "{error}");
+    assert!(error.contains("tick 900 Score == 0: the tape has no values there (play it to see)"), "{error}");
     let (code, _, error) = check("tock 30")?;
     assert_eq!(code, 2);
     assert!(error.contains("`tock 30` is no expectation: it begins with `tick` and a number"), "{error}");

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 /// Checks a tape against itself: checksums, values, digests of what is recorded, expectations
 ///
-/// The first line begins with `sound`, `unfinished`, `damaged` or `failed`.
+/// The first line begins with `sound`, `unfinished`, `damaged`, `failed` or `unverified`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example: bevy-replay check boss_fight.tape\n\nExit codes: 0 = sound, 1 = damaged, unfinished, or not what it says, 2 = it could not be read"
+    after_help = "Example: bevy-replay check boss_fight.tape\n\nExit codes: 0 = sound, 1 = damaged, unfinished, or not what it says, 2 = it could not be read, or has no values for what was asked"
 )]
 pub(crate) struct Check {
     /// The tape
@@ -37,7 +37,10 @@ impl Check {
             true => format!("{}\n", json!({ "verdict": word, "lines": lines })),
             false => format!("{word}: {}\n", lines.join("\n  ")),
         };
-        Ok(Answer::text(printable(&text)).only_if(word == "sound"))
+        match word {
+            "unverified" => Err(Failure::NoAnswer(printable(text.trim_end()))),
+            _ => Ok(Answer::text(printable(&text)).only_if(word == "sound")),
+        }
     }
 }
 
@@ -58,13 +61,17 @@ fn look(tape: &Tape, given: &[Expectation]) -> (&'static str, Vec<String>) {
             break;
         }
     }
-    let (mut met, mut open) = (0_u64, Vec::new());
+    let (mut met, mut open, mut unanswered) = (0_u64, Vec::new(), false);
     let on_tape = tape.header.expectations.iter().map(|line| line.parse::<Expectation>());
     let on_tape = on_tape.filter_map(|line| line.map_err(|error| wrong.push(error.to_string())).ok());
-    let all: Vec<Expectation> = on_tape.collect::<Vec<_>>().into_iter().chain(given.iter().cloned()).collect();
-    for expectation in &all {
+    let on_tape: Vec<Expectation> = on_tape.collect();
+    let asked = given.iter().map(|expectation| (expectation, true));
+    for (expectation, is_asked) in on_tape.iter().map(|expectation| (expectation, false)).chain(asked) {
         match tape.image_after(expectation.tick()).map(|image| expectation.check(&image)) {
-            None => open.push(format!("{expectation}: the tape has no values there (play it to see)")),
+            None => {
+                open.push(format!("{expectation}: the tape has no values there (play it to see)"));
+                unanswered |= is_asked;
+            }
             Some(Ok(())) => met += 1,
             Some(Err(error)) => wrong.push(error.to_string()),
         }
@@ -81,6 +88,7 @@ fn look(tape: &Tape, given: &[Expectation]) -> (&'static str, Vec<String>) {
         return ("failed", wrong);
     }
     match tape.end.reason {
+        _ if unanswered => ("unverified", lines),
         EndReason::Unfinished => ("unfinished", lines),
         _ => ("sound", lines),
     }
