@@ -5,9 +5,9 @@ use bevy_replay_tape::{Delta, Image};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Ticks between keyframes close to where the deck stands.
+/// Ticks between keyframes.
 const GAP_MIN: u64 = 64;
-/// Farther away, the gap may be this part of the distance.
+/// Where the budget does not suffice for that, the gap may be this part of the distance.
 const GAP_SHARE: u64 = 8;
 /// How many ticks are run before messages stand as they did; see [`Keyframe::run_up`].
 pub(crate) const RUN_UP_TICKS: u64 = 2;
@@ -170,26 +170,16 @@ impl History {
         self.thin_out(image.tick);
     }
 
-    /// Drops keyframes that stand closer together than the distance from here asks for, and those over the budget.
+    /// Drops keyframes while they are over the budget.
     fn thin_out(&mut self, here: u64) {
-        let gap_max = |tick: u64| GAP_MIN.max(here.abs_diff(tick) / GAP_SHARE);
-        let ticks: Vec<u64> = self.keyframes.keys().copied().collect();
-        let mut before = self.first;
-        for pair in ticks.windows(2).skip(1) {
-            let (tick, after) = (pair[0], pair[1]);
-            if after - before <= gap_max(tick) && !self.pinned.contains(&tick) {
-                self.drop_keyframe(tick);
-            } else {
-                before = tick;
-            }
-        }
+        let gap_wanted = |tick: u64| GAP_MIN.max(here.abs_diff(tick) / GAP_SHARE);
         while self.size_bytes > self.budget_bytes {
             // The one whose place is missed least: the gap it leaves, in relation to what the distance allows.
             let ticks: Vec<u64> = self.keyframes.keys().copied().collect();
             let missed = |place: &usize| {
                 let (before, tick) = (ticks[place - 1], ticks[*place]);
                 let after = ticks.get(place + 1).copied().unwrap_or_else(|| here.max(tick));
-                (self.pinned.contains(&tick), (after - before) * 1024 / gap_max(tick))
+                (self.pinned.contains(&tick), (after - before) * 1024 / gap_wanted(tick))
             };
             let Some(place) = (1..ticks.len()).min_by_key(missed) else { return };
             self.drop_keyframe(ticks[place]);
@@ -226,5 +216,64 @@ impl History {
             (later, order.clone())
         });
         Some(JumpPoint { image, order: keyframe.order.clone(), after_run_up })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bevy_replay_tape::Ids;
+
+    /// A state that has nothing in common with that of another tick, so that each is kept whole.
+    fn image(tick: u64) -> Image {
+        let ids = Ids::new((tick * 64..(tick + 1) * 64).collect()).expect("in order");
+        Image { tick, roster: Arc::new(ids), ..Image::default() }
+    }
+
+    /// Plays so many ticks, with room for so many states.
+    fn played(ticks: u64, states: usize, marks: &[u64]) -> (History, Vec<usize>) {
+        let image = image(0);
+        let budget = states * image.size_bytes();
+        let mut history = History::new(image, RowOrder::default(), budget, marks.iter().copied());
+        let mut sizes = Vec::new();
+        for tick in 1..=ticks {
+            assert!(history.end_tick(&self::image(tick), tick, RowOrder::default));
+            sizes.push(history.size_bytes());
+        }
+        (history, sizes)
+    }
+
+    fn gaps(history: &History) -> Vec<(u64, u64)> {
+        let ticks: Vec<u64> = history.ticks().collect();
+        ticks.windows(2).map(|pair| (pair[0], pair[1] - pair[0])).collect()
+    }
+
+    #[test]
+    fn within_the_budget_each_gap_is_the_least() {
+        let (history, _) = played(6400, 200, &[]);
+        assert_eq!(history.ticks().count(), 101);
+        assert!(gaps(&history).iter().all(|(_, gap)| *gap == GAP_MIN));
+    }
+
+    #[test]
+    fn where_the_budget_is_short_gaps_grow_with_the_distance_and_marks_stay() {
+        let (history, sizes) = played(38_400, 60, &[5_001]);
+        assert!(sizes.iter().all(|size| *size <= history.budget_bytes));
+        assert_eq!(history.ticks().count(), 60);
+        assert!(history.ticks().any(|tick| tick == 0) && history.ticks().any(|tick| tick == 5_001));
+        for (tick, gap) in gaps(&history) {
+            let allowed = GAP_MIN.max((38_400 - tick) / GAP_SHARE);
+            assert!(gap <= allowed, "a gap of {gap} after tick {tick}, allowed are {allowed}");
+        }
+    }
+
+    #[test]
+    fn another_root_than_the_first_time_is_noticed_and_a_cut_forgets() {
+        let (mut history, _) = played(200, 100, &[]);
+        assert!(history.end_tick(&image(100), 100, RowOrder::default));
+        assert!(!history.end_tick(&image(100), 7, RowOrder::default));
+        history.cut(99);
+        assert_eq!((history.played(), history.nearest(150)), (99, 64));
+        assert!(history.end_tick(&image(100), 7, RowOrder::default));
     }
 }
