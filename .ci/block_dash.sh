@@ -13,20 +13,15 @@ if ! type Xvfb xdotool import >/dev/null 2>&1 || ! ls /usr/share/vulkan/icd.d/lv
         mesa-vulkan-drivers libvulkan1 libxkbcommon-x11-0 libx11-xcb1 libxcursor1 libxi6 libxrandr2
 fi
 
-# The game has its own toolchain and lockfile: Bevy's renderer asks for a newer Rust.
-unset RUSTUP_TOOLCHAIN
+# A package with its own lockfile. A library of Bevy's renderer declares Rust 1.97.1, and builds on 1.95 when told to.
 target=${CARGO_TARGET_DIR:-$PWD/target/block_dash_build}
 out=$PWD/target/block_dash
-if ! (cd examples/block_dash && rustup component add rustfmt); then
-    echo "block_dash in a window: NOT CHECKED, as its toolchain (examples/block_dash/rust-toolchain.toml) cannot be installed"
-    exit 0
-fi
 (
     cd examples/block_dash
     export CARGO_TARGET_DIR=$target
     cargo fmt --check
-    cargo test
-    cargo build
+    cargo test --ignore-rust-version
+    cargo build --ignore-rust-version
 )
 game=$target/debug/block_dash
 rm -rf "$out"; mkdir -p "$out"

@@ -14,7 +14,7 @@ pub enum ReplayError {
     /// The tape was refused, or the state could not be captured.
     #[error(transparent)]
     Deck(#[from] DeckError),
-    /// The game has no [`ReplayPlugin`].
+    /// The game has no [`ReplayPlugin`](crate::ReplayPlugin).
     #[error("the game does not add `ReplayPlugin` (add it in the plugin that is handed to `Headless`)")]
     NoPlugin,
     /// Inputs were given for a type that is not recorded.

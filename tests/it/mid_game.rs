@@ -4,7 +4,7 @@ use crate::game::{self, Outcome, Steer, arena_with, headless, panic_text};
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
 use bevy_replay::tape::{Start, Tape};
-use bevy_replay::{DeckError, FlightRecorder, RecordingSaved, prelude::*};
+use bevy_replay::{DeckError, FlightRecorder, PlayOptions, RecordingSaved, prelude::*};
 use bevy_time::{TimePlugin, TimeUpdateStrategy};
 use core::time::Duration;
 use std::path::Path;
@@ -239,6 +239,33 @@ fn ten_flights_are_kept_and_others_files_are_left_alone() -> Outcome {
     assert_eq!(std::fs::read_to_string(&other)?, "mine");
     let last = app.world().resource::<Saved>().0.last().ok_or("nothing saved")?.clone();
     headless(arena).verify(&*last)?.assert_verified();
+    Ok(())
+}
+
+#[test]
+fn divergence_saves_what_has_led_to_it() -> Outcome {
+    fn generous(app: &mut App) {
+        app.add_systems(FixedUpdate, |tick: Res<SimTick>, mut score: ResMut<game::Score>| {
+            score.0 += u32::from(tick.0 == 150);
+        });
+    }
+    let folder = tempfile::tempdir()?;
+    let tape = headless(arena).inputs(game::script(400)).run()?.tape().clone();
+    let mut app = app_of(|app| (flying(Some(folder.path()))(app), generous(app)).1);
+    app.init_resource::<Saved>();
+    app.add_observer(|saved: On<RecordingSaved>, mut all: ResMut<Saved>| all.0.push(saved.path.clone()));
+    app.world_mut().resource_mut::<Deck>().play(tape, PlayOptions::verify());
+    for _ in 0..2000 {
+        app.update();
+        if !app.world().resource::<Saved>().0.is_empty() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let [path] = &*app.world().resource::<Saved>().0 else { return Err("one divergence, one file".into()) };
+    let saved = Tape::load(path)?;
+    assert_eq!(saved.ticks().end, 151, "up to the tick that diverged");
+    headless((arena, generous)).verify(&saved)?.assert_verified();
     Ok(())
 }
 

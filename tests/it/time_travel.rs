@@ -268,11 +268,12 @@ fn references(app: &mut App) {
             }
         },
     );
-    // A camera takes the place of the unit that is gone.
+    // A camera takes the place of the unit that is gone: freed indices come back once 128 of them wait.
     app.add_systems(Update, |mut commands: Commands, cameras: Query<Entity, With<Camera>>| {
-        if cameras.iter().count() < 30 {
-            commands.spawn(Camera);
+        for camera in cameras.iter().take(64) {
+            commands.entity(camera).despawn();
         }
+        commands.spawn_batch((0..64).map(|_| Camera));
     });
 }
 
@@ -298,10 +299,17 @@ fn references_and_families_are_right_after_fifty_seeks() -> Outcome {
         rows
     };
     let mut straight = vec![Vec::new()];
+    let (mut gone, mut reused) = (None, false);
     for tick in 1..=120 {
         arrive(&mut travel, &tape, tick)?;
         straight.push(relations(&mut travel));
+        let world = travel.world_mut();
+        gone = gone
+            .or_else(|| world.query::<(Entity, &SimId)>().iter(world).find(|(_, id)| id.0 == 19).map(|(unit, _)| unit));
+        let mut cameras = world.query_filtered::<Entity, With<Camera>>();
+        reused |= cameras.iter(world).any(|camera| gone.is_some_and(|gone| camera.index() == gone.index()));
     }
+    assert!(reused, "a camera had the index of {gone:?}");
     let mut dice = Dice(99);
     for _ in 0..50 {
         let target = 1 + dice.below(120);
