@@ -16,7 +16,7 @@ use crate::state::restore::WriteBack;
 use crate::state::{removals, sim_id};
 use crate::tick::order::Place;
 use crate::tick::reads::TickReads;
-use crate::tick::{TickOrder, gate, order};
+use crate::tick::{gate, order};
 use bevy_app::{App, First};
 use bevy_ecs::component::Mutable;
 use bevy_ecs::message::{Message, Messages};
@@ -144,7 +144,7 @@ pub trait ReplayAppExt {
     ///
     /// A request made outside of ticks is held until the next one and recorded; a request made in a tick takes effect at
     /// the beginning of the next. There `OnExit`, `OnTransition` and `OnEnter` run inside the tick, with its clock, in the
-    /// app's [`TickOrder`]. Sub-states and computed states follow; register a sub-state, too, where the game requests it.
+    /// app's [`TickOrder`](crate::TickOrder). Sub-states and computed states follow; register a sub-state, too, where the game requests it.
     ///
     /// Of several requests outside of ticks the last one counts, and it goes before what the last tick requested; a request
     /// that is held cannot be taken back with `NextState::reset`. A sub-state that is not registered is not in the image.
@@ -234,7 +234,7 @@ pub trait ReplayAppExt {
     /// If a gate was set before.
     fn start_when<M>(&mut self, condition: impl SystemCondition<M> + 'static) -> &mut Self;
 
-    /// Says that a schedule runs inside the tick, so that its systems follow the app's [`TickOrder`].
+    /// Says that a schedule runs inside the tick, so that its systems follow the app's [`TickOrder`](crate::TickOrder).
     ///
     /// `FixedFirst` to `FixedLast` and the start-up schedules are known. Call it after [`ReplayPlugin`] was added.
     ///
@@ -441,8 +441,7 @@ impl ReplayAppExt for App {
             self.is_plugin_added::<ReplayPlugin>(),
             "tick_schedule({label:?}) needs ReplayPlugin (add it before this call)"
         );
-        let order: TickOrder = runtime::with(self.world_mut(), |_, runtime| runtime.settings.order);
-        order::install_on(self.world_mut(), label.intern(), order, Place::Tick);
+        order::install_on(self.world_mut(), label.intern(), Place::Tick);
         self
     }
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `verify PATHS` | plays tapes, compares digests and claims; `--jobs`, `--shard k/n`, `--junit`, `--json`, limits |
 //! | `compare PATHS` | plays inputs with these rules and reports where states part; never fails for that |
+//! | `audit TAPE` | plays a tape under perturbations that must not matter, and says which do |
 //! | `bless SCENARIO --reason TEXT` | approves a changed baseline |
 //! | `import FILE` | puts a tape or a pasted text into `tests/tapes`, and writes a test that plays it |
 //! | `bench PATHS` | times tapes; `--against old.json --max-ratio R` fails past the bound |
@@ -30,6 +31,7 @@
 //! }
 //! ```
 
+mod audit;
 mod bench;
 mod bless;
 mod compare;
@@ -70,6 +72,8 @@ enum Command {
     Verify(verify::Arguments),
     /// Play the inputs of tapes with these rules and report where the states part
     Compare(compare::Arguments),
+    /// Play a tape under perturbations that must not matter, and say which do
+    Audit(audit::Arguments),
     /// Approve what a scenario does now
     Bless(bless::Arguments),
     /// Make a test of a tape or of pasted text
@@ -78,7 +82,7 @@ enum Command {
     Bench(bench::Arguments),
 }
 
-const COMMANDS: [&str; 5] = ["verify", "compare", "bless", "import", "bench"];
+const COMMANDS: [&str; 6] = ["verify", "compare", "audit", "bless", "import", "bench"];
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -167,6 +171,7 @@ impl ReplayCli {
         let exit = match command {
             Command::Verify(arguments) => verify::run(&self.game, &arguments),
             Command::Compare(arguments) => compare::run(&self.game, &arguments),
+            Command::Audit(arguments) => audit::run(&self.game, &arguments),
             Command::Bless(arguments) => bless::run(&self.scenarios, &arguments),
             Command::Import(arguments) => import::run(self.game_path, &arguments),
             Command::Bench(arguments) => bench::run(&self.game, &arguments),

@@ -1,19 +1,23 @@
 //! Runs an app without a window: records it, plays tapes in it, compares it.
 
 mod checks;
+mod compare;
 mod drive;
 mod error;
 mod run;
+mod scramble;
 mod travel;
 
 use crate::deck::{Deck, DeckError, Detail, PlayOptions};
 #[cfg(feature = "testing")]
 use crate::plugin::Seed;
 use crate::runtime::{self, Runtime};
+use crate::tick::TickOrder;
+use crate::tick::order::BuildSettings;
 use bevy_app::{Plugins, prelude::*};
 use bevy_ecs::prelude::*;
 use bevy_replay_tape::{
-    Changes, Comparison, Evidence, Expectation, Header, Report, Tape, TapeError, TickInput, Track, encode_to_vec,
+    Changes, Comparison, Expectation, Header, Report, Tape, TapeError, TickInput, Track, encode_to_vec,
 };
 use bevy_time::TimePlugin;
 use core::time::Duration;
@@ -152,6 +156,14 @@ impl Headless {
         self
     }
 
+    /// Has systems whose order the game leaves open follow this rule, instead of the plugin's setting.
+    #[must_use]
+    pub fn order(mut self, order: TickOrder) -> Self {
+        self.app.world_mut().get_resource_or_init::<BuildSettings>().order = order;
+        self.with(|_, runtime| runtime.settings.order = order);
+        self
+    }
+
     /// Sets how much a recording says of the state, instead of the plugin's setting.
     #[must_use]
     pub fn detail(mut self, detail: Detail) -> Self {
@@ -174,6 +186,17 @@ impl Headless {
     pub fn clear_derived(mut self) -> Self {
         self.with(|_, runtime| runtime.clears_derived = true);
         self
+    }
+
+    /// Whether the game has derived state.
+    #[cfg(feature = "testing")]
+    pub(crate) fn has_derived(&mut self) -> bool {
+        self.with(|_, runtime| !runtime.registry.derived.is_empty())
+    }
+
+    #[cfg(feature = "testing")]
+    pub(crate) fn world_mut(&mut self) -> &mut World {
+        self.app.world_mut()
     }
 
     /// Sets the master seed, instead of the plugin's.
@@ -302,69 +325,6 @@ impl Headless {
         self.begin(&tape, PlayOptions { forget: true, ..PlayOptions::inputs_only() }.held())?;
         self.drive(tape.ticks().end + 1)?;
         Ok(self.into_run(None, None))
-    }
-
-    /// Plays the inputs of a tape and reports where the states part from the recorded ones. Never refuses rules.
-    ///
-    /// # Errors
-    ///
-    /// [`ReplayError`] if the tape cannot be read or its inputs do not fit the game.
-    pub fn compare(mut self, tape: impl TapeSource) -> Result<Report, ReplayError> {
-        let tape = tape.tape()?;
-        self.begin(&tape, PlayOptions { compare: true, forget: true, ..PlayOptions::inputs_only() })?;
-        self.drive(tape.ticks().end)?;
-        self.finished_report(&tape)
-    }
-
-    /// Plays the inputs of a tape in two apps, tick by tick side by side, and reports where `self` and `other` part.
-    ///
-    /// `self` is what is expected. Both states are at hand, so the report has fields and values whatever the tape holds.
-    ///
-    /// # Errors
-    ///
-    /// [`ReplayError`] if the tape cannot be read or its inputs do not fit one of the games.
-    pub fn compare_with(mut self, mut other: Headless, tape: impl TapeSource) -> Result<Report, ReplayError> {
-        let tape = tape.tape()?;
-        for side in [&mut self, &mut other] {
-            side.pacing = Pacing::TicksPerFrame(1);
-            side.begin(&tape, PlayOptions { forget: true, ..PlayOptions::inputs_only() })?;
-            side.with(|_, runtime| runtime.observing = true);
-        }
-        let mut comparison = Comparison::new(&self.header(), &other.header());
-        for tick in tape.ticks() {
-            self.drive(tick + 1)?;
-            other.drive(tick + 1)?;
-            self.with(|_, a| {
-                other.with(|world, b| {
-                    if let (0, Some(x), Some(y)) = (tick, &a.initial, &b.initial) {
-                        comparison.initial(x, y);
-                    }
-                    let types = |runtime: &Runtime| {
-                        [&*runtime.capturer.digest.lanes, &*runtime.capturer.digest.resources].concat()
-                    };
-                    let (types_a, types_b) = (types(a), types(b));
-                    let evidence = |runtime: &'_ Runtime| Evidence {
-                        root: Some(runtime.capturer.digest.root),
-                        ..Evidence::default()
-                    };
-                    let expected = Evidence { types: Some(&types_a), image: Some(&a.capturer.image), ..evidence(a) };
-                    let got = Evidence { types: Some(&types_b), image: Some(&b.capturer.image), ..evidence(b) };
-                    if comparison.tick(tick, &expected, &got) {
-                        comparison.annotate(|found| {
-                            found.inputs = tape.inputs_text(tick);
-                            found.names = runtime::names(world, found.sim_ids());
-                        });
-                    }
-                });
-            });
-        }
-        let (expected, got) = (self.header(), other.header());
-        let mut report = comparison.finish(tape.tick_count(), tape.tick_count());
-        (report.tape, report.replayed_by) = (expected.origin(), got.origin());
-        report.notes = self.with(|_, runtime| runtime.capturer.notes.clone());
-        report.notes.extend(other.with(|_, runtime| runtime.capturer.notes.clone()));
-        report.notes.dedup();
-        Ok(report)
     }
 
     fn play(mut self, tape: Arc<Tape>, options: PlayOptions) -> Result<Run, ReplayError> {

@@ -222,7 +222,6 @@ pub mod guide {
     pub mod determinism {}
 
     /// [determinism.md]: crate::guide::determinism
-    /// [how faults are caught]: crate::guide::determinism#how-faults-are-caught
     /// [hash container]: crate::guide::determinism#hash-containers
     /// [clock]: crate::guide::determinism#clocks
     /// [random numbers]: crate::guide::determinism#random-numbers

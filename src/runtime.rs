@@ -25,14 +25,18 @@ use crate::state::restore::{self, RestoreError, RowOrder};
 use crate::state::sim_id::SimIds;
 use crate::state::{Finding, Guard, SimId, StateError, coverage};
 use crate::tick::gate::Gate;
+use crate::tick::probes::Probes;
 use crate::tick::reads::{FrameClockRead, TickReads};
 use crate::tick::{AmbiguousPairs, SimTick, TickOrder, border, gate, order};
 use bevy_app::FixedUpdate;
 use bevy_ecs::change_detection::Tick;
 use bevy_ecs::name::Name;
 use bevy_ecs::prelude::*;
-use bevy_ecs::schedule::InternedScheduleLabel;
-use bevy_replay_tape::{EndReason, Header, HeaderDifference, Image, Report, Start, Tape, TypeSpec, Verdict};
+use bevy_ecs::schedule::{InternedScheduleLabel, SystemKey};
+use bevy_replay_tape::{
+    Difference, Digest, Divergence, EndReason, Header, HeaderDifference, Image, Report, Start, SystemEffect, Tape,
+    TypeSpec, Verdict,
+};
 use bevy_time::{Fixed, Time};
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,8 +84,8 @@ pub(crate) struct Runtime {
     branch_at: Option<(usize, u64)>,
     /// A change of input that waits until its tick is reached.
     edit: Option<Edit>,
-    /// Whether somebody reads the image of each tick.
-    pub(crate) observing: bool,
+    /// What each tick came to, for somebody who compares it.
+    pub(crate) observed: Option<Vec<Observed>>,
     /// The state before the first tick that was observed.
     pub(crate) initial: Option<Image>,
     /// What the game said of the run while a tape was played; `None` if none was.
@@ -113,6 +117,14 @@ pub(crate) struct Runtime {
     delayed_before: usize,
     hand_run: border::HandRun,
     events: Vec<Told>,
+}
+
+/// What a tick came to.
+pub(crate) struct Observed {
+    pub(crate) image: Image,
+    pub(crate) digest: Digest,
+    /// What each of its systems did, where there are probes.
+    pub(crate) effects: Vec<SystemEffect>,
 }
 
 /// Another input for one tick.
@@ -210,9 +222,18 @@ pub(crate) fn begin_tick(world: &mut World) {
             first = if core::mem::replace(&mut is_live, true) { failed + 1 } else { failed };
         }
         runtime.delayed_before = runtime.delayed.count(world);
+        runtime.with_probes(world, |probes, state| probes.begin_tick(state));
     });
     #[cfg(feature = "states")]
     crate::input::states::transition(world);
+}
+
+/// Looks at what a step of the tick has made of the state.
+pub(crate) fn probe(world: &mut World, step: (InternedScheduleLabel, SystemKey)) {
+    // A border may run systems, too, and their effects are the border's.
+    if world.resource::<Core>().0.is_some() {
+        with(world, |world, runtime| runtime.with_probes(world, |probes, state| probes.step(step, state)));
+    }
 }
 
 /// Carries out what needs no tick: a stop, a mark or a claim between two ticks, and what is to be said of files.
@@ -332,13 +353,16 @@ impl Runtime {
         self.order_schedules(world);
         self.capturer.attach(world, &self.registry);
         self.looker.attach(world, &self.registry);
+        let lanes = self.registry.lanes.iter().map(|lane| (lane.of(), &lane.spec().name));
+        let types = lanes.chain(self.registry.resources.iter().map(|resource| (resource.of(), &resource.spec().name)));
+        world.get_resource_or_init::<TickReads>().authoritative = types.map(|(of, name)| (of, name.clone())).collect();
     }
 
     /// Has the schedules of states follow the order of the tick.
     fn order_schedules(&mut self, world: &mut World) {
         for (label, place) in order::state_schedules(world, &self.registry.tick_schedules) {
             if !self.ordered.contains(&label) {
-                order::install_on(world, label, self.settings.order, place);
+                order::install_on(world, label, place);
                 self.ordered.push(label);
             }
         }
@@ -357,6 +381,16 @@ impl Runtime {
         }
         #[cfg(not(feature = "states"))]
         let _ = is_due;
+    }
+
+    /// Shows the state to the probes, where there are any. Two entities with one sim id are reported at the tick's end.
+    fn with_probes(&mut self, world: &mut World, see: impl FnOnce(&mut Probes, &Capturer)) {
+        if let Some(mut probes) = world.remove_resource::<Probes>() {
+            if let Ok(state) = self.look(world) {
+                see(&mut probes, state);
+            }
+            world.insert_resource(probes);
+        }
     }
 
     /// Captures the world as it is, for whoever asks.
@@ -429,12 +463,17 @@ impl Runtime {
 
     /// Whether somebody wants the state after each tick.
     fn reads_state(&self) -> bool {
-        self.recorder.is_some() || self.verifier.is_some() || self.history.is_some() || self.observing
+        self.recorder.is_some() || self.verifier.is_some() || self.history.is_some() || self.observed.is_some()
     }
 
     /// Hands the captured state to whoever wants it.
     fn take_state(&mut self, world: &mut World, tick: u64) {
         let Capturer { image, digest, before, .. } = &self.capturer;
+        if let Some(observed) = &mut self.observed {
+            let effects = world.get_resource_mut::<Probes>().map(|mut probes| core::mem::take(&mut probes.effects));
+            let (image, digest) = (image.clone(), digest.clone());
+            observed.push(Observed { image, digest, effects: effects.unwrap_or_default() });
+        }
         let ended = self.recorder.as_mut().and_then(|recorder| recorder.end_tick(image, digest, before.as_ref()));
         // What differs because a jump has not put everything back is not the game's doing.
         let is_faithful = self.unfaithful_at.is_none();
@@ -447,6 +486,24 @@ impl Runtime {
             self.annotate(world, tick);
             self.tell_divergence(world);
         }
+    }
+}
+
+/// Adds to a divergence who may have written what differs first, and where it was written last.
+pub(crate) fn name_writers(found: &mut Divergence, world: &mut World, registry: &Registry) {
+    let Some(row) = found.differences.iter().flatten().find(|row| !row.type_name.is_empty()) else { return };
+    found.written_at = writer(world, registry, row, None);
+    found.writers = world.get_resource::<TickReads>().map(|reads| reads.writers(&row.type_name)).unwrap_or_default();
+}
+
+/// Where a value that differs was written last, where Bevy knows it; of a resource, if that was after a change tick.
+fn writer(world: &mut World, registry: &Registry, row: &Difference, since: Option<Tick>) -> Option<String> {
+    let carrier = row.sim_id.and_then(|id| entity_of(world, id));
+    let lane = registry.lanes.iter().find(|lane| lane.spec().name == row.type_name);
+    let resource = registry.resources.iter().find(|resource| resource.spec().name == row.type_name);
+    match (lane, carrier) {
+        (Some(lane), Some(entity)) => lane.writer(world, entity),
+        _ => resource?.written_since(world, since.unwrap_or_default())?,
     }
 }
 

@@ -51,6 +51,7 @@
 //! }
 //! ```
 
+pub(crate) mod audit;
 mod environment;
 mod error;
 pub(crate) mod examine;
@@ -66,6 +67,7 @@ use bevy_app::App;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use audit::{Audit, AuditOutcome, AuditReport, AuditRow};
 pub use bevy_replay_tape::Baseline;
 pub use environment::Environment;
 pub use error::{BehaviourChange, ReplayTestError};

@@ -5,6 +5,7 @@ pub(crate) mod clock;
 pub(crate) mod gate;
 pub(crate) mod order;
 pub(crate) mod phase;
+pub(crate) mod probes;
 pub(crate) mod reads;
 
 use bevy_ecs::prelude::*;

@@ -3,7 +3,7 @@
 //! Run it: `cargo run --example find_divergence`, or one fault with the whole report:
 //! `cargo run --example find_divergence -- hash-order`
 //!
-//! What to look at: each fault is reported at the tick, type and field where it was planted, and the
+//! What to look at: each fault is reported at the tick, system, type and field where it was planted, and the
 //! game without a fault is not reported. `arena.rs` is the game, written as games should be; `faults.rs`
 //! has the faults, each with its cure. `docs/determinism.md` explains them one after another.
 

@@ -30,9 +30,11 @@ impl fmt::Display for Leak {
 }
 
 /// A game after straight playback: the root after each tick, and the state after some.
-struct Straight {
-    roots: Vec<u64>,
+pub(crate) struct Straight {
+    pub(crate) roots: Vec<u64>,
     images: Vec<Image>,
+    #[cfg_attr(not(feature = "testing"), expect(dead_code, reason = "the audit asks it"))]
+    pub(crate) game: Headless,
 }
 
 impl Headless {
@@ -47,7 +49,7 @@ impl Headless {
     pub fn rejoin(make: impl Fn() -> Self, tape: impl TapeSource, every: u64) -> Result<Option<Leak>, ReplayError> {
         let tape = tape.tape()?;
         let every = every.max(1);
-        let straight = play_straight(&make, &tape, every)?;
+        let straight = make().straight(&tape, every)?;
         for image in &straight.images {
             let part = part_from(&tape, image, &straight.roots, every);
             let mut game = make();
@@ -71,8 +73,8 @@ impl Headless {
     /// [`ReplayError`] if the tape cannot be played.
     pub fn twice(make: impl Fn() -> Self, tape: impl TapeSource) -> Result<Option<Leak>, ReplayError> {
         let tape = tape.tape()?;
-        let first = play_straight(&make, &tape, u64::MAX)?.roots;
-        let second = play_straight(&make, &tape, u64::MAX)?.roots;
+        let first = make().straight(&tape, u64::MAX)?.roots;
+        let second = make().straight(&tape, u64::MAX)?.roots;
         let differs = first.iter().zip(&second).position(|(a, b)| a != b);
         Ok(differs.map(|index| Leak {
             tick: tape.header.tick_first + index as u64,
@@ -93,7 +95,7 @@ impl Headless {
         seed: u64,
     ) -> Result<Option<Leak>, ReplayError> {
         let tape = tape.tape()?;
-        let straight = play_straight(&make, &tape, u64::MAX)?.roots;
+        let straight = make().straight(&tape, u64::MAX)?.roots;
         let mut travel = TimeTravel::new(make, &tape)?;
         let mut state = seed;
         for _ in 0..count {
@@ -110,29 +112,28 @@ impl Headless {
         }
         Ok(None)
     }
+
+    /// Plays a tape from its start; keeps the state each time so many ticks have run.
+    pub(crate) fn straight(mut self, tape: &Arc<Tape>, every: u64) -> Result<Straight, ReplayError> {
+        let ticks = tape.ticks();
+        self.begin(tape, PlayOptions::inputs_only().held())?;
+        let mut images = Vec::new();
+        let mut next = ticks.start.saturating_add(every);
+        while next < ticks.end {
+            self.drive(next)?;
+            images.push(self.with(|_, runtime| runtime.capturer.image.clone()));
+            next = next.saturating_add(every);
+        }
+        self.drive(ticks.end)?;
+        let roots = self.with(|_, runtime| runtime.history.as_ref().map(|history| history.roots().to_vec()));
+        Ok(Straight { roots: roots.unwrap_or_default(), images, game: self })
+    }
 }
 
 fn leak_of(found: &str, here: u64) -> Leak {
     let number = |text: &str| text.strip_prefix("tick ")?.split(' ').next()?.parse().ok();
     let suspects = found.split_once("; suspects").map(|(_, rest)| format!("; suspects{rest}")).unwrap_or_default();
     Leak { tick: number(found).unwrap_or(here), difference: None, suspects }
-}
-
-/// Plays a tape from its start; keeps the state each time so many ticks have run.
-fn play_straight(make: &impl Fn() -> Headless, tape: &Arc<Tape>, every: u64) -> Result<Straight, ReplayError> {
-    let ticks = tape.ticks();
-    let mut game = make();
-    game.begin(tape, PlayOptions::inputs_only().held())?;
-    let mut images = Vec::new();
-    let mut next = ticks.start.saturating_add(every);
-    while next < ticks.end {
-        game.drive(next)?;
-        images.push(game.with(|_, runtime| runtime.capturer.image.clone()));
-        next = next.saturating_add(every);
-    }
-    game.drive(ticks.end)?;
-    let roots = game.with(|_, runtime| runtime.history.as_ref().map(|history| history.roots().to_vec()));
-    Ok(Straight { roots: roots.unwrap_or_default(), images })
 }
 
 /// The tape from a state on, up to the next one.

@@ -104,13 +104,7 @@ impl Runtime {
             if self.is_settled(&(true, row.type_name.clone())) {
                 continue; // before anything is looked up: a type may be written in each frame
             }
-            let carrier = row.sim_id.and_then(|id| entity_of(world, id));
-            let lane = self.registry.lanes.iter().find(|lane| lane.spec().name == row.type_name);
-            let resource = self.registry.resources.iter().find(|resource| resource.spec().name == row.type_name);
-            let writer = match (lane, carrier) {
-                (Some(lane), Some(entity)) => lane.writer(world, entity),
-                _ => resource.and_then(|resource| resource.written_since(world, self.captured_at?)?),
-            };
+            let writer = writer(world, &self.registry, &row, self.captured_at);
             let (type_name, sim_id) = (row.type_name.clone(), row.sim_id);
             self.tell(Finding::WrittenOutside { tick, type_name, sim_id, difference: Some(row), writer });
         }

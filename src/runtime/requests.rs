@@ -239,10 +239,11 @@ impl Runtime {
             let suspects = coverage::suspects(world, self);
             self.findings.push(format!("the tape begins in the middle of a game: state not in the image{suspects}"));
         }
-        let (Some(verifier), Some(playback)) = (&mut self.verifier, &self.playback) else { return };
+        let Self { verifier: Some(verifier), playback: Some(playback), registry, .. } = self else { return };
         verifier.comparison.annotate(|found| {
             found.inputs = playback.tape.inputs_text(tick);
             found.names = names(world, found.sim_ids());
+            name_writers(found, world, registry);
         });
     }
 

@@ -1,11 +1,13 @@
 //! One order of conflicting systems, on every executor and in every build.
 
 use super::border::SystemKeys;
+use super::probes::ScheduleProbes;
 use super::reads;
 use bevy_app::{
     App, FixedFirst, FixedLast, FixedMain, FixedPostUpdate, FixedPreUpdate, FixedUpdate, PostStartup, PreStartup,
     Startup,
 };
+use bevy_ecs::component::ComponentId;
 use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::graph::{DiGraph, Direction};
 use bevy_ecs::schedule::{
@@ -52,6 +54,7 @@ impl AmbiguousPairs {
 
 /// Two systems whose order the game leaves open.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct AmbiguousPair {
     /// The schedule both are in.
     pub schedule: String,
@@ -59,6 +62,16 @@ pub struct AmbiguousPair {
     pub first: String,
     /// The system added later.
     pub second: String,
+    /// Authoritative types that one of them writes and the other uses, sorted; `commands` where both queue some.
+    pub shared: Vec<String>,
+}
+
+/// How the schedules of the tick are built.
+#[derive(Resource, Debug, Clone, Copy, Default)]
+pub(crate) struct BuildSettings {
+    pub(crate) order: TickOrder,
+    /// Whether the state is looked at after each system.
+    pub(crate) is_probed: bool,
 }
 
 /// Where a schedule runs.
@@ -73,11 +86,11 @@ pub(crate) enum Place {
 }
 
 /// Makes a schedule that runs inside the tick follow the app's [`TickOrder`].
-pub(crate) fn install_on(world: &mut World, label: InternedScheduleLabel, order: TickOrder, place: Place) {
+pub(crate) fn install_on(world: &mut World, label: InternedScheduleLabel, place: Place) {
     world.init_resource::<AmbiguousPairs>();
     let mut schedules = world.get_resource_or_init::<Schedules>();
     let schedule = schedules.entry(label);
-    schedule.add_build_pass(FixedOrder { label, order, place });
+    schedule.add_build_pass(FixedOrder { label, place, probes: ScheduleProbes::default() });
     // A pass alone does not have a schedule built anew that was built before.
     schedule.configure_sets(BuiltAnew);
 }
@@ -111,10 +124,11 @@ pub(crate) fn state_schedules(
 struct BuiltAnew;
 
 pub(crate) fn install(app: &mut App, order: TickOrder) {
+    app.insert_resource(BuildSettings { order, is_probed: false });
     // Startup is here for the first sim ids, which follow the order in which commands are applied,
     // `FixedMain` for systems that were put straight into it; its border was fixed by an earlier pass.
     for label in [PreStartup.intern(), Startup.intern(), PostStartup.intern()] {
-        install_on(app.world_mut(), label, order, Place::Elsewhere);
+        install_on(app.world_mut(), label, Place::Elsewhere);
     }
     let labels = [
         FixedMain.intern(),
@@ -125,7 +139,7 @@ pub(crate) fn install(app: &mut App, order: TickOrder) {
         FixedLast.intern(),
     ];
     for label in labels {
-        install_on(app.world_mut(), label, order, Place::Tick);
+        install_on(app.world_mut(), label, Place::Tick);
     }
 }
 
@@ -133,8 +147,8 @@ pub(crate) fn install(app: &mut App, order: TickOrder) {
 #[derive(Debug)]
 struct FixedOrder {
     label: InternedScheduleLabel,
-    order: TickOrder,
     place: Place,
+    probes: ScheduleProbes,
 }
 
 /// What is asked of each system again and again.
@@ -177,6 +191,26 @@ impl<'a> Conflicts<'a> {
         self.conditions(key).any(|condition| !condition.is_compatible(access))
     }
 
+    /// Authoritative types that one system writes and the other uses; `commands` where both queue some.
+    fn shared(&self, a: SystemKey, b: SystemKey, types: &[(ComponentId, String)]) -> Vec<String> {
+        let (Some(x), Some(y)) = (self.graph.systems.get(a), self.graph.systems.get(b)) else { return Vec::new() };
+        let accesses =
+            |key, own: &'a SystemAccess| -> Vec<&SystemAccess> { self.conditions(key).chain([own]).collect() };
+        let (of_a, of_b) = (accesses(a, x.access()), accesses(b, y.access()));
+        let any = |of: &[&SystemAccess], does: fn(&SystemAccess, ComponentId) -> bool, id| {
+            of.iter().any(|access| does(access, id))
+        };
+        let shares = |id| {
+            (any(&of_a, reads::writes, id) && any(&of_b, reads::uses, id))
+                || (any(&of_b, reads::writes, id) && any(&of_a, reads::uses, id))
+        };
+        let types = types.iter().filter(|(id, _)| shares(*id)).map(|(_, name)| name.clone());
+        let commands = (x.system().has_deferred() && y.system().has_deferred()).then(|| "commands".to_owned());
+        let mut shared: Vec<String> = types.chain(commands).collect();
+        shared.sort();
+        shared
+    }
+
     fn between(&self, a: SystemKey, b: SystemKey) -> bool {
         let (Some(x), Some(y)) = (self.graph.systems.get(a), self.graph.systems.get(b)) else { return false };
         !x.access().is_compatible(y.access())
@@ -212,6 +246,7 @@ impl ScheduleBuildPass for FixedOrder {
         systems.sort_unstable(); // keys ascend in the order of registration
         let conflicts = Conflicts::new(graph, &systems);
 
+        let types = reads::authoritative(world);
         // Before our own edges hide them.
         let open = dependencies.analyze().map_err(ScheduleBuildError::FlatDependencySort)?;
         let mut pairs: Vec<AmbiguousPair> = Vec::new();
@@ -220,21 +255,23 @@ impl ScheduleBuildPass for FixedOrder {
                 let name = |key: SystemKey| {
                     graph.systems.get(key).map(|node| node.system().name().to_string()).unwrap_or_default()
                 };
-                pairs.push(AmbiguousPair { schedule: format!("{:?}", self.label), first: name(a), second: name(b) });
+                let (schedule, shared) = (format!("{:?}", self.label), conflicts.shared(a, b, &types));
+                pairs.push(AmbiguousPair { schedule, first: name(a), second: name(b), shared });
             }
         }
         pairs.sort();
 
-        if let TickOrder::Shuffled { seed } = self.order {
+        let settings = world.get_resource::<BuildSettings>().copied().unwrap_or_default();
+        if let TickOrder::Shuffled { seed } = settings.order {
             let rank: BTreeMap<SystemKey, u64> =
                 systems.iter().zip(0..).map(|(key, rank)| (*key, mix(rank, seed))).collect();
             systems.sort_by_key(|key| rank[key]);
         }
         let order = registration_order(dependencies.graph(), &systems);
         if self.place == Place::Tick {
-            reads::note(world, graph, self.label, &order, |key| conflicts.conditions(key).collect());
+            reads::note(world, graph, self.label, &order, &types, |key| conflicts.conditions(key).collect());
         }
-        if self.order != TickOrder::AsScheduled {
+        if settings.order != TickOrder::AsScheduled {
             for (i, &before) in order.iter().enumerate() {
                 for &after in &order[i + 1..] {
                     if conflicts.between(before, after) {
@@ -242,6 +279,9 @@ impl ScheduleBuildPass for FixedOrder {
                     }
                 }
             }
+        }
+        if settings.is_probed && self.place == Place::Tick && self.label != FixedMain.intern() {
+            self.probes.insert(world, graph, &mut dependencies, self.label)?;
         }
         if self.place == Place::Engine {
             return Ok(()); // nobody could order its systems

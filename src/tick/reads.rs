@@ -5,6 +5,7 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::{InternedScheduleLabel, ScheduleGraph, SystemKey};
 use bevy_ecs::system::SystemAccess;
 use bevy_time::{Real, Time, Virtual};
+use core::any::TypeId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Looked at whenever a schedule of the tick is built.
@@ -14,6 +15,10 @@ pub(crate) struct TickReads {
     messages: BTreeMap<ComponentId, String>,
     /// Systems that read a clock of the frame and were not told about yet.
     pub(crate) frame_clocks: Vec<FrameClockRead>,
+    /// Authoritative types, and the names shown to people.
+    pub(crate) authoritative: Vec<(TypeId, String)>,
+    /// Which of them are written by which systems of each schedule, in the order in which they run.
+    writers: Vec<(InternedScheduleLabel, Vec<(String, String)>)>,
     /// Who reads and writes recorded messages in each schedule, in the order in which they run.
     uses: Vec<(InternedScheduleLabel, Vec<MessageUse>)>,
 }
@@ -38,6 +43,15 @@ impl TickReads {
         self.messages.insert(buffer, name);
     }
 
+    /// The systems of the tick that may write an authoritative type.
+    pub(crate) fn writers(&self, type_name: &str) -> Vec<String> {
+        let all = self.writers.iter().flat_map(|(_, writers)| writers);
+        let mut writers: Vec<String> =
+            all.filter(|(of, _)| of == type_name).map(|(_, system)| system.clone()).collect();
+        writers.dedup();
+        writers
+    }
+
     /// Recorded message types that a system reads before another writes them, so that messages are carried from tick
     /// to tick in the reader's cursor, where no image sees them: `Hit (read by a, then written by b)`.
     ///
@@ -59,18 +73,43 @@ impl TickReads {
     }
 }
 
+/// The components of authoritative types that the world knows by now, and their names.
+pub(super) fn authoritative(world: &World) -> Vec<(ComponentId, String)> {
+    let types = world.get_resource::<TickReads>().into_iter().flat_map(|reads| &reads.authoritative);
+    types.filter_map(|(of, name)| Some((world.components().get_id(*of)?, name.clone()))).collect()
+}
+
+/// Whether a system, or its condition, may write a component.
+pub(super) fn writes(access: &SystemAccess, of: ComponentId) -> bool {
+    match access {
+        SystemAccess::None => false,
+        SystemAccess::Shared(access) => access.combined_access().has_write(of),
+        SystemAccess::Exclusive => true,
+    }
+}
+
+/// Whether a system, or its condition, may read or write a component.
+pub(super) fn uses(access: &SystemAccess, of: ComponentId) -> bool {
+    match access {
+        SystemAccess::None => false,
+        SystemAccess::Shared(shared) => shared.combined_access().has_read(of) || writes(access, of),
+        SystemAccess::Exclusive => true,
+    }
+}
+
 /// Looks at the systems of a schedule, which are given in the order in which they run.
 pub(super) fn note<'a>(
     world: &mut World,
     graph: &'a ScheduleGraph,
     schedule: InternedScheduleLabel,
     order: &[SystemKey],
+    authoritative: &[(ComponentId, String)],
     conditions: impl Fn(SystemKey) -> Vec<&'a SystemAccess>,
 ) {
     let clocks =
         [("Time<Real>", world.component_id::<Time<Real>>()), ("Time<Virtual>", world.component_id::<Time<Virtual>>())];
     let mut reads = world.get_resource_or_init::<TickReads>();
-    let mut uses = Vec::new();
+    let (mut uses, mut writers) = (Vec::new(), Vec::new());
     for key in order {
         let Some(node) = graph.systems.get(*key) else { continue };
         let system = || node.system().name().to_string();
@@ -86,6 +125,8 @@ pub(super) fn note<'a>(
                     }
                 }
             }
+            let written = authoritative.iter().filter(|(of, _)| access.has_write(*of));
+            writers.extend(written.map(|(_, name)| (name.clone(), system())));
             for message in reads.messages.keys().copied() {
                 if access.has_read(message) || access.has_write(message) {
                     uses.push(MessageUse { system: system(), message, writes: access.has_write(message) });
@@ -95,4 +136,6 @@ pub(super) fn note<'a>(
     }
     reads.uses.retain(|(label, _)| *label != schedule);
     reads.uses.push((schedule, uses));
+    reads.writers.retain(|(label, _)| *label != schedule);
+    reads.writers.push((schedule, writers));
 }

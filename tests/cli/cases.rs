@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 type Outcome = Result<(), Box<dyn core::error::Error>>;
 pub(crate) type Test = fn() -> Outcome;
 
-pub(crate) const ALL: [(&str, Test); 12] = [
+pub(crate) const ALL: [(&str, Test); 13] = [
     ("sound_tapes_are_verified_with_their_claims", sound_tapes_are_verified_with_their_claims),
     ("edited_claim_is_told_beside_the_replayed_value", edited_claim_is_told_beside_the_replayed_value),
     ("edited_digest_is_told_from_an_edited_input", edited_digest_is_told_from_an_edited_input),
@@ -18,6 +18,7 @@ pub(crate) const ALL: [(&str, Test); 12] = [
     ("results_are_written_as_json_and_junit", results_are_written_as_json_and_junit),
     ("shards_play_each_tape_once", shards_play_each_tape_once),
     ("compare_reports_and_never_fails", compare_reports_and_never_fails),
+    ("audit_prints_a_table_with_other_numbers_of_threads", audit_prints_a_table_with_other_numbers_of_threads),
     ("bless_writes_what_two_fresh_processes_agree_on", bless_writes_what_two_fresh_processes_agree_on),
     ("import_makes_a_test_of_a_pasted_text", import_makes_a_test_of_a_pasted_text),
     ("bench_fails_past_its_bound", bench_fails_past_its_bound),
@@ -240,5 +241,23 @@ fn mistakes_in_the_arguments_are_no_answer() -> Outcome {
     let (code, _, err) = steps(folder.path(), &["verify", "."])?;
     assert_eq!((code, &*err), (2, "no tape under . (tapes end in .tape or .ron)\n"));
     assert_eq!(steps(folder.path(), &["verify", "--help"])?.0, 0);
+    Ok(())
+}
+
+fn audit_prints_a_table_with_other_numbers_of_threads() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    tape()?.save(folder.path().join("a.tape"))?;
+    let (code, out, err) = steps(folder.path(), &["audit", "a.tape", "--shuffles", "2", "--every", "5"])?;
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.starts_with("perturbation                        verdict     first difference\n"), "{out}");
+    let verdict = if cfg!(feature = "multi_threaded") { "equal\n" } else { "not tested  needs the feature" };
+    assert!(out.contains(&format!("1 / 2 / 8 threads                   {verdict}")), "{out}");
+    assert!(out.contains("restored at every 5th tick          equal\n"), "{out}");
+    assert!(out.contains("not tested: order within Hero (never two at a snapshot)"), "{out}");
+    let (code, out, _) = steps(folder.path(), &["audit", "a.tape", "--shuffles", "2", "--json"])?;
+    let table: serde_json::Value = serde_json::from_str(&out)?;
+    assert_eq!((code, table["clean"].as_bool()), (0, Some(true)), "{out}");
+    assert_eq!(table["rows"][0]["verdict"], "equal", "{out}");
+    assert_eq!(table["untested"][0], "Hero", "{out}");
     Ok(())
 }

@@ -99,8 +99,7 @@ mod guide {
     use bevy_ecs::prelude::*;
     use bevy_replay::prelude::*;
     use bevy_replay::tape::Tape;
-    use bevy_replay::{AmbiguousPairs, digest};
-    use std::sync::{Arc, Mutex};
+    use std::sync::Arc;
 
     const GUIDE: &str = include_str!("../../docs/debugging.md");
 
@@ -140,6 +139,13 @@ mod guide {
     fn assert_shown(output: &str) {
         let here = format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS);
         let output = output.replace(&here, "x86_64-linux").replace("\r\n", "\n");
+        let output =
+            output.replace("it::find_divergence::guide::", "game::").replace("it::find_divergence::arena::", "game::");
+        let lines = output.split('\n').map(|line| match line.split_once("tests/it/find_divergence.rs:") {
+            Some((name, _)) => format!("{name}src/illness.rs:12"),
+            None => line.to_owned(),
+        });
+        let output = lines.collect::<Vec<_>>().join("\n");
         assert!(GUIDE.replace("\r\n", "\n").contains(&output), "docs/debugging.md does not show\n{output}");
     }
 
@@ -154,59 +160,23 @@ mod guide {
     }
 
     #[test]
-    fn shuffled_orders_are_shown() -> Outcome {
-        let tape = recorded(Detail::Values)?;
-        let mut lines = String::new();
-        for seed in 0..4 {
-            let replayed = headless(TickOrder::Shuffled { seed }, before).verify(&tape)?;
-            let report = replayed.report().to_string();
-            lines += &format!("seed {seed}: {}\n", report.lines().next().unwrap_or_default());
-        }
-        assert_shown(&lines);
+    fn system_is_shown() -> Outcome {
+        let report = fixed(before).compare_with(fixed(after), recorded(Detail::Roots)?)?.to_string();
+        let lines: Vec<&str> = report.lines().skip_while(|line| !line.contains("first wrong system")).take(2).collect();
+        assert_shown(&lines.join("\n"));
         Ok(())
     }
 
     #[test]
-    fn ambiguous_pair_is_shown() -> Outcome {
-        let run = fixed(before).record(1)?;
-        let pairs = &run.resource::<AmbiguousPairs>()?.pairs;
-        assert_eq!(pairs.len(), 1, "{pairs:?}");
-        let text = format!("{}: {} / {}\n", pairs[0].schedule, pairs[0].first, pairs[0].second);
-        assert_shown(&text.replace("it::find_divergence::guide::", "game::"));
-        Ok(())
-    }
-
-    #[derive(Resource, Clone, Default)]
-    struct Printed(Arc<Mutex<String>>);
-
-    fn probe<const N: u32>(world: &mut World) -> Result {
-        if world.resource::<SimTick>().0 == 22 {
-            let line = format!("{N}: {:016X}\n", digest(world)?);
-            world.resource::<Printed>().0.lock().map_err(|error| error.to_string())?.push_str(&line);
-        }
-        Ok(())
-    }
-
-    #[test]
-    fn probes_between_systems_are_shown() -> Outcome {
-        let tape = recorded(Detail::Roots)?;
-        let (one, two) = (Printed::default(), Printed::default());
-        let (one_app, two_app) = (one.clone(), two.clone());
-        let side = |printed: Printed, poison_first: bool| {
-            let probed = move |app: &mut App| {
-                app.insert_resource(printed.clone());
-                match poison_first {
-                    true => app.add_systems(FixedUpdate, (probe::<1>, poison, fever, probe::<2>).chain().after(strike)),
-                    false => {
-                        app.add_systems(FixedUpdate, (probe::<1>, fever, poison, probe::<2>).chain().after(strike))
-                    }
-                };
-            };
-            Headless::new((ReplayPlugin::new("arena"), arena, probed))
-        };
-        side(one_app, true).compare_with(side(two_app, false), &tape)?;
-        let text = |printed: &Printed| printed.0.lock().map(|text| text.clone()).map_err(|error| error.to_string());
-        assert_shown(&format!("expected\n{}got\n{}", text(&one)?, text(&two)?));
+    #[cfg(feature = "testing")]
+    fn audit_is_shown() -> Outcome {
+        let report = bevy_replay::testing::Audit::new(|| fixed(before)).run(recorded(Detail::Roots)?)?.to_string();
+        let executors = "the app's own executors             ";
+        let rows = report.lines().map(|line| match line.strip_prefix(executors) {
+            Some(_) => format!("{executors}not tested  needs the feature `multi_threaded`"),
+            None => line.to_owned(),
+        });
+        assert_shown(&rows.collect::<Vec<_>>().join("\n"));
         Ok(())
     }
 

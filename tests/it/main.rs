@@ -1,5 +1,7 @@
 //! One module per behaviour.
 
+#[cfg(feature = "testing")]
+mod audit;
 mod border;
 mod border_checks;
 mod changed_digests;

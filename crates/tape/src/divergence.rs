@@ -2,6 +2,7 @@
 
 mod draws;
 mod report;
+mod systems;
 
 use crate::image::{Difference, Image};
 use crate::schema::Resolution;
@@ -11,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use crate::tape::HeaderDifference;
 pub use draws::StreamDraws;
 pub use report::{Report, Verdict};
+pub use systems::{FirstWrong, SystemEffect, Wrong, first_wrong};
 
 /// What one run knows of its state after a tick.
 #[derive(Debug, Clone, Copy, Default)]
@@ -47,6 +49,12 @@ pub struct Divergence {
     pub inputs: Vec<String>,
     /// How often each stream of random numbers was drawn from, from the start to the end of the tick.
     pub streams: Vec<StreamDraws>,
+    /// The first system whose effect differs, where both runs were watched.
+    pub first_wrong: Option<FirstWrong>,
+    /// The systems that may write what differs first; known where one run is at hand.
+    pub writers: Vec<String>,
+    /// The source line that wrote what differs first, where Bevy knows it.
+    pub written_at: Option<String>,
     /// What became of it in the ticks after.
     pub later: Later,
 }

@@ -33,7 +33,10 @@ pub use canonical::{
     Canonical, DEPTH_MAX, DecodeError, EncodeNotes, EntityIds, NO_ENTITY, NoEntities, Sink, SlotSink, Source, VecSink,
     decode_from_slice, encode_to_vec, width_equal, width_sum,
 };
-pub use divergence::{Comparison, Divergence, Evidence, HeaderDifference, Later, Report, StreamDraws, Verdict};
+pub use divergence::{
+    Comparison, Divergence, Evidence, FirstWrong, HeaderDifference, Later, Report, StreamDraws, SystemEffect, Verdict,
+    Wrong, first_wrong,
+};
 pub use expectation::{Expectation, ExpectationError};
 pub use image::{
     BLOCK_ROWS, BlockDigests, DIGEST_VERSION, Delta, DeltaError, Difference, Digest, Ids, Image, Lane, LaneDelta,

@@ -158,7 +158,7 @@ fn side(side: &Side, all: bool) -> String {
     text.chars().take(LETTERS_SHOWN - 1).chain(['…']).collect()
 }
 
-/// Types that the first line names.
+/// Types that the first line names, and systems of a line.
 const TYPES_SHOWN: usize = 3;
 
 /// One line: where, and what differs first. With `{:#}` values are shown whole, however long.
@@ -328,6 +328,13 @@ impl Divergence {
             Some(types) if self.differences.is_none() => lines.push(("types that differ", types.join(", "))),
             _ => {}
         }
+        lines.extend(self.first_wrong.as_ref().map(|found| ("first wrong system", found.to_string())));
+        if !self.writers.is_empty() {
+            let (shown, others) = self.writers.split_at(self.writers.len().min(TYPES_SHOWN));
+            let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+            lines.push(("can be written by", shown.join(", ") + &more));
+        }
+        lines.extend(self.written_at.clone().map(|place| ("last written at", place)));
         if !self.streams.is_empty() {
             lines.push(("streams", self.streams.iter().map(ToString::to_string).collect::<Vec<_>>().join("     ")));
         }
