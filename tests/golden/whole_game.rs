@@ -5,7 +5,7 @@ pub(crate) mod candy;
 
 use crate::Outcome;
 use bevy_replay::prelude::*;
-use bevy_replay::testing::ReplayTest;
+use bevy_replay::testing::{Audit, ReplayTest};
 use candy::{Enemy, Score, Wave};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -53,5 +53,13 @@ fn higher_level_is_another_game() -> Outcome {
     let roots =
         |level| Ok::<_, ReplayError>(Headless::new(candy::game(level)).record(600)?.tape().digests.roots.clone());
     assert_ne!(roots(1)?, roots(2)?);
+    Ok(())
+}
+
+#[test]
+fn candy_does_not_depend_on_what_must_not_matter() -> Outcome {
+    let tape = Headless::new(candy::app).record(300)?.tape().clone();
+    let report = Audit::new(|| Headless::new(candy::app)).shuffles(4).restored_every(100).run(tape)?;
+    assert!(report.is_clean(), "{report}");
     Ok(())
 }

@@ -235,3 +235,65 @@ fn seed_of_the_tape_is_that_of_the_replay() -> Outcome {
     assert!(text.contains("seed: expected 000000000000004D, got 000000000000004E"), "{text}");
     Ok(())
 }
+
+#[test]
+fn systems_of_nested_schedules_are_named() -> Outcome {
+    use bevy_ecs::schedule::ScheduleLabel;
+    #[derive(ScheduleLabel, Debug, Clone, PartialEq, Eq, Hash)]
+    struct Combat;
+    fn fight(mut hero: Single<&mut Hero>) {
+        hero.x += 1;
+    }
+    fn slip(tick: Res<SimTick>, mut hero: Single<&mut Hero>) {
+        hero.x += i32::from(tick.0 == 6);
+    }
+    fn nested(app: &mut App) {
+        app.add_plugins(Game::default()).init_schedule(Combat).tick_schedule(Combat);
+        app.add_systems(Combat, fight);
+        app.add_systems(FixedUpdate, |world: &mut World| world.run_schedule(Combat));
+    }
+    fn slipping(app: &mut App) {
+        nested(app);
+        app.add_systems(Combat, slip);
+    }
+    let tape = headless(nested).inputs(PUSHES.map(Push)).run()?.tape().clone();
+    let report = headless(nested).compare_with(headless(slipping), &tape)?;
+    let text = report.to_string();
+    assert!(text.starts_with("diverged at tick 6 (0.09 s): sim:1 \"Ada\" Hero.x expected 35 got 36"), "{text}");
+    assert!(text.contains("slip (2nd of 2 in Combat), not expected"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn commands_and_writes_outside_are_told_apart_from_systems() -> Outcome {
+    #[derive(Resource)]
+    struct Off;
+    fn spawner(tick: Res<SimTick>, off: Option<Res<Off>>, mut commands: Commands) {
+        if tick.0 == 3 {
+            commands.spawn(Still(if off.is_some() { 7 } else { 6 }));
+        }
+    }
+    fn spawning(app: &mut App) {
+        app.add_plugins(Game::default()).add_systems(FixedUpdate, spawner);
+    }
+    fn other(app: &mut App) {
+        app.insert_resource(Off);
+        spawning(app);
+    }
+    let tape = headless(spawning).inputs(PUSHES.map(Push)).run()?.tape().clone();
+    let text = headless(spawning).compare_with(headless(other), &tape)?.to_string();
+    assert!(text.starts_with("diverged at tick 3"), "{text}");
+    assert!(
+        text.contains("commands of it::compare::commands_and") && text.contains("spawner (applied after"),
+        "{text}"
+    );
+
+    fn meddling(app: &mut App) {
+        spawning(app);
+        app.add_systems(Update, |tick: Res<SimTick>, mut hero: Single<&mut Hero>| hero.x += i32::from(tick.0 == 5));
+    }
+    let text = headless(spawning).compare_with(headless(meddling), &tape)?.to_string();
+    assert!(text.starts_with("diverged at tick 5"), "{text}");
+    assert!(text.contains("none: the state was written between this tick and the one before"), "{text}");
+    Ok(())
+}
