@@ -6,6 +6,7 @@
 //! | `compare PATHS` | plays inputs with these rules and reports where states part; never fails for that |
 //! | `bless SCENARIO --reason TEXT` | approves a changed baseline |
 //! | `import FILE` | puts a tape or a pasted text into `tests/tapes`, and writes a test that plays it |
+//! | `shrink TAPE` | finds a shorter tape that fails in the same way: a panic, or an expectation on the tape |
 //! | `bench PATHS` | times tapes; `--against old.json --max-ratio R` fails past the bound |
 //!
 //! Exit code 0 says yes, 1 that the answer is no (diverged, a claim differs, too slow), 2 that there is no answer (usage,
@@ -34,6 +35,7 @@ mod bench;
 mod bless;
 mod compare;
 mod import;
+mod shrink;
 mod verify;
 
 use crate::testing::Game;
@@ -74,11 +76,13 @@ enum Command {
     Bless(bless::Arguments),
     /// Make a test of a tape or of pasted text
     Import(import::Arguments),
+    /// Find a shorter tape that fails in the same way
+    Shrink(shrink::Arguments),
     /// Time tapes, and compare the times with older ones
     Bench(bench::Arguments),
 }
 
-const COMMANDS: [&str; 5] = ["verify", "compare", "bless", "import", "bench"];
+const COMMANDS: [&str; 6] = ["verify", "compare", "bless", "import", "shrink", "bench"];
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,6 +124,10 @@ enum CliError {
     BadShard { shard: String },
     #[error("there is no scenario `{name}` (there are: {known})")]
     NoScenario { name: String, known: String },
+    #[error("{path} is there already, and this run did not write it (choose another name with --out, or delete it)")]
+    OutExists { path: String },
+    #[error(transparent)]
+    Shrink(#[from] crate::testing::ShrinkError),
     #[error(transparent)]
     Import(#[from] crate::ImportError),
 }
@@ -169,6 +177,7 @@ impl ReplayCli {
             Command::Compare(arguments) => compare::run(&self.game, &arguments),
             Command::Bless(arguments) => bless::run(&self.scenarios, &arguments),
             Command::Import(arguments) => import::run(self.game_path, &arguments),
+            Command::Shrink(arguments) => shrink::run(&self.game, &arguments),
             Command::Bench(arguments) => bench::run(&self.game, &arguments),
         };
         match exit {
