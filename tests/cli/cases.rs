@@ -239,7 +239,7 @@ fn shrink_writes_a_shorter_tape_that_panics() -> Outcome {
     let (code, out, err) = steps(folder.path(), &["shrink", "fall.ron"])?;
     let mut lines = out.lines();
     let first = lines.next().unwrap_or_default();
-    assert!(first.starts_with("shrunk: 1200 ticks, 1201 input changes -> 2 ticks, 1 input change; still fails: panicked at tests/cli/main.rs:"), "{out}");
+    assert!(first.starts_with("shrunk: 1200 ticks, 1199 input changes -> 2 ticks, 1 input change; still fails: panicked at tests/cli/main.rs:"), "{out}");
     assert!(first.ends_with(": fell off the world"), "{out}");
     assert_eq!(lines.next(), Some("  tick 0  Steer(x: 60)"));
     assert!(lines.next().is_some_and(|line| line.ends_with(" tries; written to fall.shrunk.tape")), "{out}");
@@ -259,17 +259,17 @@ fn shrink_writes_a_shorter_tape_that_panics() -> Outcome {
 fn shrink_keeps_what_is_expected() -> Outcome {
     let folder = tempfile::tempdir()?;
     let mut tape = tape()?;
-    tape.header.expectations.push("tick 8 Score == 0".into());
+    tape.header.expectations.push("tick 8 Score == (0)".into());
     tape.save(folder.path().join("points.tape"))?;
     let (code, out, err) = steps(folder.path(), &["shrink", "points.tape", "--as", "expectation"])?;
     assert_eq!(code, 0, "{out}{err}");
     let first = out.lines().next().unwrap_or_default();
     assert!(
-        first.contains("-> 8 ticks, ") && first.ends_with("still fails: expected tick 8 Score == 0, got (1)"),
+        first.contains("-> 8 ticks, ") && first.ends_with("still fails: expected tick 8 Score == (0), got (1)"),
         "{out}"
     );
     let shrunk = Tape::load(folder.path().join("points.shrunk.tape"))?;
-    assert_eq!(shrunk.header.expectations, ["tick 8 Score == 0"]);
+    assert_eq!(shrunk.header.expectations, ["tick 8 Score == (0)"]);
     Ok(())
 }
 

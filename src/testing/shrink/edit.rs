@@ -184,7 +184,7 @@ mod tests {
     use bevy_replay_tape::{Canonical, Header, Mark, TickInput, encode_to_vec};
     use proptest::prelude::*;
 
-    #[derive(Debug, Clone, Default, Canonical, TickInput)]
+    #[derive(Debug, Clone, Default, TickInput)]
     struct Steer {
         x: i8,
         jump: bool,
