@@ -68,21 +68,24 @@ pub(crate) use quiet::is_attempt;
 /// ```
 #[expect(missing_debug_implementations, reason = "holds functions")]
 pub struct Shrink<'a> {
-    make: Box<dyn Fn() -> Headless + 'a>,
+    make: Make<'a>,
     tape: Result<Arc<Tape>, TapeError>,
     failing: Failing<'a>,
     /// What is expected besides the tape's own.
     expectations: Vec<String>,
     time_max: Duration,
-    on_better: Box<dyn FnMut(&Tape, &Progress) + 'a>,
+    on_better: OnBetter<'a>,
 }
+
+type Make<'a> = Box<dyn Fn() -> Headless + 'a>;
+type OnBetter<'a> = Box<dyn FnMut(&Tape, &Progress) + 'a>;
 
 /// What counts as failing.
 enum Failing<'a> {
     PanicOrExpectation,
     Panic,
     Expectation,
-    Divergence(Box<dyn Fn() -> Headless + 'a>),
+    Divergence(Make<'a>),
     Function(Box<dyn Fn(&Tape) -> bool + 'a>),
 }
 
@@ -335,7 +338,7 @@ enum Outcome {
 
 /// Plays tapes, and says whether they fail.
 struct Player<'a> {
-    make: Box<dyn Fn() -> Headless + 'a>,
+    make: Make<'a>,
     failing: Failing<'a>,
 }
 
@@ -450,7 +453,7 @@ struct Search<'a> {
     tries: u32,
     started: Instant,
     time_max: Duration,
-    on_better: Box<dyn FnMut(&Tape, &Progress) + 'a>,
+    on_better: OnBetter<'a>,
 }
 
 impl Search<'_> {

@@ -76,7 +76,7 @@ fn random_play(ticks: u32) -> Result<Tape, ReplayError> {
         .map(|tick| match rng.draw() {
             _ if tick + 1 == ticks => Keys { down: COMBO[2], shift: true },
             draw if draw % 3 > 0 => Keys::default(),
-            _ => Keys { down: 4 + u8::try_from(rng.draw() % 10).unwrap_or(0), shift: rng.draw() % 2 == 0 },
+            _ => Keys { down: 4 + u8::try_from(rng.draw() % 10).unwrap_or(0), shift: rng.draw().is_multiple_of(2) },
         })
         .collect();
     let sticks = (0..ticks).map(|tick| Stick { x: [1, 1, 0, -1, -1, 0, 1][(tick / 5 % 7) as usize] });
@@ -251,7 +251,7 @@ fn tape_that_begins_in_the_middle_keeps_its_state_and_what_was_held() -> Outcome
         0..60 => Keys { down: 7, shift: false },
         100 => Keys { down: 11, shift: true },
         150 => Keys { down: 3, shift: true },
-        _ => Keys { down: if tick % 5 == 0 { 9 } else { 0 }, shift: false },
+        _ => Keys { down: if tick.is_multiple_of(5) { 9 } else { 0 }, shift: false },
     };
     let tape = run.inputs((0..200).map(held)).run()?.tape().cut(40..200)?;
     let shrunk = Shrink::new(|| headless(game(Fault::Panic)), &tape).run()?;
