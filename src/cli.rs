@@ -7,6 +7,7 @@
 //! | `audit TAPE` | plays a tape under perturbations that must not matter, and says which do |
 //! | `bless SCENARIO --reason TEXT` | approves a changed baseline |
 //! | `import FILE` | puts a tape or a pasted text into `tests/tapes`, and writes a test that plays it |
+//! | `shrink TAPE` | finds a shorter tape that fails in the same way: a panic, or an expectation on the tape |
 //! | `bench PATHS` | times tapes; `--against old.json --max-ratio R` fails past the bound |
 //!
 //! Exit code 0 says yes, 1 that the answer is no (diverged, a claim differs, too slow), 2 that there is no answer (usage,
@@ -36,6 +37,7 @@ mod bench;
 mod bless;
 mod compare;
 mod import;
+mod shrink;
 mod verify;
 
 use crate::testing::Game;
@@ -78,11 +80,13 @@ enum Command {
     Bless(bless::Arguments),
     /// Make a test of a tape or of pasted text
     Import(import::Arguments),
+    /// Find a shorter tape that fails in the same way
+    Shrink(shrink::Arguments),
     /// Time tapes, and compare the times with older ones
     Bench(bench::Arguments),
 }
 
-const COMMANDS: [&str; 6] = ["verify", "compare", "audit", "bless", "import", "bench"];
+const COMMANDS: [&str; 7] = ["verify", "compare", "audit", "bless", "import", "shrink", "bench"];
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +128,10 @@ enum CliError {
     BadShard { shard: String },
     #[error("there is no scenario `{name}` (there are: {known})")]
     NoScenario { name: String, known: String },
+    #[error("{path} is there already, and this run did not write it (choose another name with --out, or delete it)")]
+    OutExists { path: String },
+    #[error(transparent)]
+    Shrink(#[from] crate::testing::ShrinkError),
     #[error(transparent)]
     Import(#[from] crate::ImportError),
 }
@@ -174,6 +182,7 @@ impl ReplayCli {
             Command::Audit(arguments) => audit::run(&self.game, &arguments),
             Command::Bless(arguments) => bless::run(&self.scenarios, &arguments),
             Command::Import(arguments) => import::run(self.game_path, &arguments),
+            Command::Shrink(arguments) => shrink::run(&self.game, &arguments),
             Command::Bench(arguments) => bench::run(&self.game, &arguments),
         };
         match exit {

@@ -1,5 +1,7 @@
 //! Runs an app without a window: records it, plays tapes in it, compares it.
 
+#[cfg(feature = "testing")]
+mod attempt;
 mod checks;
 mod compare;
 mod drive;

@@ -23,7 +23,8 @@ pub(crate) trait TrackSource: Send + Sync {
     /// Name and encoding.
     fn spec(&self) -> &TypeSpec;
 
-    /// Canonical bytes of the type's default, where it has one: what a field that a tape lacks is taken from.
+    /// Canonical bytes of what a tick sees where a tape has nothing, where that is one value: the type's default.
+    /// Fields that a tape lacks are taken from it.
     fn default(&self) -> Option<Vec<u8>> {
         None
     }

@@ -139,7 +139,7 @@
 //! | `glam` | canonical encodings of glam's types |
 //! | `fixed` | fixed-point numbers, vectors and functions with the same bits in every build: the module `fixed` |
 //! | `libm` | Bevy's maths through `libm`, the same on every platform; written on tapes |
-//! | `testing` | golden tests and one test per tape: the module `testing` |
+//! | `testing` | golden tests, one test per tape, and shorter tapes that fail: the module `testing` |
 //! | `cli` | the command line of a game's own program: the module `cli` |
 //! | `diagnostics` | names of systems and components in reports |
 //! | `multi_threaded` | Bevy's multi-threaded executor, where the app uses it |

@@ -110,6 +110,8 @@ pub(crate) struct Runtime {
     findings: Vec<String>,
     /// Empties derived state at each border, to see that it is rebuilt before it is read.
     pub(crate) clears_derived: bool,
+    /// Records nothing, in memory or in files, whatever the game asks: the run is one of many attempts.
+    pub(crate) leaves_no_trace: bool,
     /// The change tick after the last capture.
     captured_at: Option<Tick>,
     /// Commands that wait for a time, and how many did when the tick began.

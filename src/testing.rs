@@ -60,6 +60,7 @@ mod git;
 mod inputs;
 pub(crate) mod processes;
 mod recorded;
+pub(crate) mod shrink;
 mod trials;
 
 use crate::{Detail, ReplayError};
@@ -73,6 +74,7 @@ pub use environment::Environment;
 pub use error::{BehaviourChange, ReplayTestError};
 pub use inputs::InputRng;
 pub use recorded::Checked;
+pub use shrink::{Progress, Shrink, ShrinkError, Shrunk, TapeSize};
 pub use trials::run_tests;
 
 use bevy_replay_tape::{BaselineAnswer, BaselineError, TickInput};

@@ -157,7 +157,9 @@ fn watch_for_panics(flight: &Arc<Mutex<Flight>>) {
     HOOK.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            save_all();
+            if !is_attempt() {
+                save_all();
+            }
             before(info);
         }));
     });
@@ -165,6 +167,14 @@ fn watch_for_panics(flight: &Arc<Mutex<Flight>>) {
         flights.retain(|flight| flight.strong_count() > 0);
         flights.push(Arc::downgrade(flight));
     }
+}
+
+/// Whether this panic is looked for, as it is when a tape is shrunk.
+fn is_attempt() -> bool {
+    #[cfg(feature = "testing")]
+    return crate::testing::shrink::is_attempt();
+    #[cfg(not(feature = "testing"))]
+    false
 }
 
 /// Never waits for a lock: the thread that panics may hold it.

@@ -9,7 +9,9 @@ use bevy_ecs::change_detection::Tick;
 use bevy_ecs::component::Mutable;
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::QueryState;
-use bevy_replay_tape::{Canonical, DecodeError, EncodeNotes, NoEntities, Schema, Shape, Source, TypeSpec, VecSink};
+use bevy_replay_tape::{
+    Canonical, DecodeError, EncodeNotes, NoEntities, Schema, Shape, Source, TypeSpec, VecSink, encode_to_vec,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -74,6 +76,11 @@ fn encode<T>(codec: &impl Codec<T>, id: u64, value: &T) -> (Vec<u8>, EncodeNotes
 impl<T: Component<Mutability = Mutable> + Default, C: Codec<T>> TrackSource for ComponentTrack<T, C> {
     fn spec(&self) -> &TypeSpec {
         &self.spec
+    }
+
+    /// No rows: each entity has its default.
+    fn default(&self) -> Option<Vec<u8>> {
+        Some(encode_to_vec(&0_u64))
     }
 
     fn attach(&mut self, world: &mut World) {

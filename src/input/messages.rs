@@ -9,7 +9,9 @@ use crate::state::sim_id::WorldIds;
 use bevy_ecs::message::{Message, MessageCursor, Messages};
 use bevy_ecs::prelude::*;
 use bevy_ecs::system::SystemParam;
-use bevy_replay_tape::{Canonical, DecodeError, EncodeNotes, SchemaBuilder, ShapeId, Sink, Source, TypeSpec, VecSink};
+use bevy_replay_tape::{
+    Canonical, DecodeError, EncodeNotes, SchemaBuilder, ShapeId, Sink, Source, TypeSpec, VecSink, encode_to_vec,
+};
 use std::sync::Arc;
 
 /// What the previous tick wrote, of one message type. Authoritative.
@@ -95,6 +97,11 @@ impl<M: Message + Canonical + Clone> MessageTrack<M> {
 impl<M: Message + Canonical + Clone> TrackSource for MessageTrack<M> {
     fn spec(&self) -> &TypeSpec {
         &self.spec
+    }
+
+    /// No messages.
+    fn default(&self) -> Option<Vec<u8>> {
+        Some(encode_to_vec(&0_u64))
     }
 
     fn begin(&mut self, world: &mut World, from: From<'_>, seen: &mut Vec<u8>) -> Result<(), DecodeError> {

@@ -182,6 +182,10 @@ impl<S: FreelyMutableState + Canonical> TrackSource for StateTrack<S> {
         &self.spec
     }
 
+    fn default(&self) -> Option<Vec<u8>> {
+        Some(self.unchanged.clone())
+    }
+
     fn begin(&mut self, world: &mut World, from: From<'_>, seen: &mut Vec<u8>) -> Result<(), DecodeError> {
         let recorded = match from {
             From::Live => None,

@@ -65,6 +65,7 @@ impl Runtime {
                     recorder.write_to(&path)?;
                 }
             }
+            Request::Record if self.leaves_no_trace => {}
             Request::Record => {
                 match &self.recorder {
                     Some(recorder) if recorder.tape.end.tick_count == 0 => return Ok(()), // asked for twice

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 type Outcome = Result<(), Box<dyn core::error::Error>>;
 pub(crate) type Test = fn() -> Outcome;
 
-pub(crate) const ALL: [(&str, Test); 13] = [
+pub(crate) const ALL: [(&str, Test); 17] = [
     ("sound_tapes_are_verified_with_their_claims", sound_tapes_are_verified_with_their_claims),
     ("edited_claim_is_told_beside_the_replayed_value", edited_claim_is_told_beside_the_replayed_value),
     ("edited_digest_is_told_from_an_edited_input", edited_digest_is_told_from_an_edited_input),
@@ -21,6 +21,10 @@ pub(crate) const ALL: [(&str, Test); 13] = [
     ("audit_prints_a_table_with_other_numbers_of_threads", audit_prints_a_table_with_other_numbers_of_threads),
     ("bless_writes_what_two_fresh_processes_agree_on", bless_writes_what_two_fresh_processes_agree_on),
     ("import_makes_a_test_of_a_pasted_text", import_makes_a_test_of_a_pasted_text),
+    ("shrink_writes_a_shorter_tape_that_panics", shrink_writes_a_shorter_tape_that_panics),
+    ("shrink_keeps_what_is_expected", shrink_keeps_what_is_expected),
+    ("shrink_says_no_to_a_tape_that_does_not_fail", shrink_says_no_to_a_tape_that_does_not_fail),
+    ("shrink_writes_over_nothing", shrink_writes_over_nothing),
     ("bench_fails_past_its_bound", bench_fails_past_its_bound),
     ("mistakes_in_the_arguments_are_no_answer", mistakes_in_the_arguments_are_no_answer),
 ];
@@ -213,6 +217,86 @@ fn import_makes_a_test_of_a_pasted_text() -> Outcome {
     assert_eq!((code, err.contains("exists already (choose another name)")), (2, true), "{err}");
     let (code, _, err) = steps(folder.path(), &["import", "issue 12.txt", "--name", "12th"])?;
     assert_eq!((code, err.contains("`12th` cannot be the name of a test")), (2, true), "{err}");
+    Ok(())
+}
+
+/// Twelve hundred steps back and forth; at tick 600 a leap off the world.
+fn leap() -> Result<Tape, ReplayError> {
+    let mut tape = tape()?;
+    let mut changes = Changes::default();
+    for tick in 0..1200 {
+        let x = if (600..602).contains(&tick) { 60 } else { [1, 0, -1][tick % 3] };
+        changes.record(tick as u64, &encode_to_vec(&Steer { x }));
+    }
+    tape.tracks[0].changes = changes;
+    tape.end.tick_count = 1200;
+    tape.digests = Default::default();
+    Ok(tape)
+}
+
+fn shrink_writes_a_shorter_tape_that_panics() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    leap()?.save(folder.path().join("fall.ron"))?;
+    let (code, out, err) = steps(folder.path(), &["shrink", "fall.ron"])?;
+    let mut lines = out.lines();
+    let first = lines.next().unwrap_or_default();
+    assert!(first.starts_with("shrunk: 1200 ticks, 1199 input changes -> 2 ticks, 1 input change; still fails: panicked at tests/cli/main.rs:"), "{out}");
+    assert!(first.ends_with(": fell off the world"), "{out}");
+    assert_eq!(lines.next(), Some("  tick 0  Steer(x: 60)"));
+    assert!(lines.next().is_some_and(|line| line.ends_with(" tries; written to fall.shrunk.tape")), "{out}");
+    assert_eq!((code, &*err), (0, ""), "no panic is printed");
+    let shrunk = Tape::load(folder.path().join("fall.shrunk.tape"))?;
+    assert_eq!(shrunk.tick_count(), 2);
+    assert_eq!(std::fs::read_dir(folder.path())?.count(), 2, "nothing else is left behind");
+
+    let arguments = ["shrink", "fall.ron", "--as", "panic", "--out", "small.ron", "--seconds-max", "0"];
+    let (code, out, _) = steps(folder.path(), &arguments)?;
+    assert_eq!((code, out.contains("-> 602 ticks, ")), (0, true), "{out}");
+    assert!(out.contains("(out of time: it may get shorter)") && !out.contains("tick 0"), "{out}");
+    assert!(std::fs::read_to_string(folder.path().join("small.ron"))?.starts_with('('));
+    Ok(())
+}
+
+fn shrink_keeps_what_is_expected() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let mut tape = tape()?;
+    tape.header.expectations.push("tick 8 Score == (0)".into());
+    tape.save(folder.path().join("points.tape"))?;
+    let (code, out, err) = steps(folder.path(), &["shrink", "points.tape", "--as", "expectation"])?;
+    assert_eq!(code, 0, "{out}{err}");
+    let first = out.lines().next().unwrap_or_default();
+    assert!(
+        first.contains("-> 8 ticks, ") && first.ends_with("still fails: expected tick 8 Score == (0), got (1)"),
+        "{out}"
+    );
+    let shrunk = Tape::load(folder.path().join("points.shrunk.tape"))?;
+    assert_eq!(shrunk.header.expectations, ["tick 8 Score == (0)"]);
+    Ok(())
+}
+
+fn shrink_says_no_to_a_tape_that_does_not_fail() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    tape()?.save(folder.path().join("sound.tape"))?;
+    let (code, out, err) = steps(folder.path(), &["shrink", "sound.tape"])?;
+    assert_eq!((code, &*err), (1, ""));
+    assert!(out.starts_with("the tape does not fail in this way: 12 ticks ran without a panic, "), "{out}");
+    assert!(!folder.path().join("sound.shrunk.tape").exists());
+
+    std::fs::write(folder.path().join("noise.tape"), [7; 100])?;
+    assert_eq!(steps(folder.path(), &["shrink", "noise.tape"])?.0, 2);
+    let (code, out, _) = steps(folder.path(), &["shrink", "--help"])?;
+    assert_eq!((code, out.contains("Example: my_game shrink crash.tape")), (0, true), "{out}");
+    Ok(())
+}
+
+fn shrink_writes_over_nothing() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    leap()?.save(folder.path().join("fall.tape"))?;
+    let out = folder.path().join("fall.shrunk.tape");
+    std::fs::write(&out, "mine")?;
+    let (code, _, err) = steps(folder.path(), &["shrink", "fall.tape"])?;
+    let expected = "fall.shrunk.tape is there already, and this run did not write it (choose another name with --out, or delete it)\n";
+    assert_eq!((code, &*err, &*std::fs::read_to_string(out)?), (2, expected, "mine"));
     Ok(())
 }
 

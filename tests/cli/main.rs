@@ -25,7 +25,7 @@ struct Hero {
 #[derive(Resource, Canonical, Default)]
 struct Score(u32);
 
-/// Each step to the right is a point; the score is claimed as it is.
+/// Each step to the right is a point; the score is claimed as it is. The world ends at 100.
 fn game(app: &mut App) {
     app.add_plugins(ReplayPlugin::new("steps").rules(2)).record_input::<Steer>().register_authoritative::<Hero>();
     app.register_authoritative_resource::<Score>().init_resource::<Score>();
@@ -36,6 +36,7 @@ fn game(app: &mut App) {
         FixedUpdate,
         |steer: Res<Steer>, mut hero: Single<&mut Hero>, mut score: ResMut<Score>, mut deck: ResMut<Deck>| {
             hero.x += i32::from(steer.x);
+            assert!(hero.x < 100, "fell off the world");
             score.0 += u32::from(steer.x > 0);
             deck.claim("score", score.0.to_string());
         },

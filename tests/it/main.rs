@@ -40,6 +40,8 @@ mod refusals;
 mod registration;
 mod roles;
 mod runs;
+#[cfg(feature = "testing")]
+mod shrink;
 mod sim_ids;
 mod start_gate;
 #[cfg(feature = "states")]

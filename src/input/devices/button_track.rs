@@ -58,6 +58,10 @@ impl<T: Button> TrackSource for ButtonTrack<T> {
         &self.spec
     }
 
+    fn default(&self) -> Option<Vec<u8>> {
+        Some(encode_to_vec(&Buttons::<T>::default()))
+    }
+
     fn begin(&mut self, world: &mut World, from: From<'_>, seen: &mut Vec<u8>) -> Result<(), DecodeError> {
         let is_live = matches!(from, From::Live);
         let recorded = match from {

@@ -135,6 +135,10 @@ impl<R: Sum> TrackSource for SumTrack<R> {
         &self.spec
     }
 
+    fn default(&self) -> Option<Vec<u8>> {
+        Some(encode_to_vec(&R::Value::default()))
+    }
+
     fn begin(&mut self, world: &mut World, from: From<'_>, seen: &mut Vec<u8>) -> Result<(), DecodeError> {
         let recorded = match from {
             From::Live => None,

@@ -202,6 +202,10 @@ impl TrackSource for PadTrack {
         &self.spec
     }
 
+    fn default(&self) -> Option<Vec<u8>> {
+        Some(encode_to_vec(&Gamepads::default()))
+    }
+
     fn begin(&mut self, world: &mut World, from: From<'_>, seen: &mut Vec<u8>) -> Result<(), DecodeError> {
         let is_live = matches!(from, From::Live);
         let mut recorded = match from {
