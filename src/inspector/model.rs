@@ -70,10 +70,10 @@ pub(super) struct Selection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Pane {
     /// Only where there is no room for all: the entities.
+    #[default]
     Entities,
     /// Only where there is no room for all: the fields.
     Fields,
-    #[default]
     History,
     Inputs,
     Streams,
@@ -517,8 +517,8 @@ impl Model {
 fn activity(track: &Track, ticks: &Range<u64>) -> f32 {
     let changes = &track.changes;
     let count = changes.count_before(ticks.end) - changes.count_before(ticks.start);
-    let rest = changes.get(0).map(|(_, value)| value);
-    let is_held = changes.at(ticks.start) != rest;
+    // What is at rest is encoded as zeros.
+    let is_held = changes.at(ticks.start).is_some_and(|value| value.iter().any(|byte| *byte != 0));
     match count {
         0 if is_held => 0.5,
         0 => 0.06,

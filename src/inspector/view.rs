@@ -27,12 +27,14 @@ pub(super) fn show(context: &Context, model: &mut Model, asked: &mut Vec<Command
     let screen = context.content_rect().shrink(MARGIN);
     let mut style = (*context.global_style()).clone();
     palette.apply(&mut style.visuals);
-    let frame = Frame::window(&style).inner_margin(8.0);
-    // What the frame and the title take.
-    let around = vec2(18.0, 52.0);
+    let mut frame = Frame::window(&style).inner_margin(8.0);
+    frame.shadow.spread = 0;
+    (frame.shadow.blur, frame.shadow.offset) = (8, [0, 2]);
+    // What the frame takes.
+    let around = vec2(18.0, 18.0);
     let height = (screen.height() * 0.6).max(400.0).min(screen.height() - around.y);
     let width = screen.width() - around.x;
-    Window::new(title(model))
+    Window::new(RichText::new(title(model)).size(14.0).color(palette.text))
         .id("bevy_replay inspector".into())
         .frame(frame)
         .default_pos(pos2(screen.left(), screen.bottom() - height - around.y))
@@ -82,7 +84,7 @@ fn sign_button(ui: &mut Ui, sign: &str, name: &str, tip: &str) -> Response {
 
 /// Transport, where it stands, and what can be done with the tape.
 fn deck(ui: &mut Ui, model: &mut Model, palette: &Palette, asked: &mut Vec<Command>) {
-    ui.with_layout(Layout::left_to_right(Align::Center).with_main_wrap(true), |ui| {
+    ui.horizontal_wrapped(|ui| {
         transport(ui, model, asked);
         place(ui, model, palette, asked);
         verdict(ui, model, palette, asked);
@@ -94,20 +96,20 @@ fn transport(ui: &mut Ui, model: &Model, asked: &mut Vec<Command>) {
     if sign_button(ui, "⏮", "First tick", "Home").clicked() {
         asked.push(Command::Seek(model.ticks.start));
     }
-    if sign_button(ui, "⏪", "Previous keyframe", "Shift+Left").clicked() {
+    if sign_button(ui, "«", "Previous keyframe", "Shift+Left").clicked() {
         asked.push(Command::Seek(model.keyframe(false)));
     }
-    if sign_button(ui, "⏴", "Step back", "Left").clicked() {
+    if sign_button(ui, "‹", "Step back", "Left").clicked() {
         asked.push(Command::Step(-1));
     }
-    let (sign, name) = if is_running(model) { ("⏸", "Pause") } else { ("▶", "Play") };
+    let (sign, name) = if is_running(model) { ("⏸", "Pause") } else { ("⏵", "Play") };
     if sign_button(ui, sign, name, "Space").clicked() {
         asked.push(toggled(model));
     }
-    if sign_button(ui, "⏵", "Step", "Right").clicked() {
+    if sign_button(ui, "›", "Step", "Right").clicked() {
         asked.push(Command::Step(1));
     }
-    if sign_button(ui, "⏩", "Next keyframe", "Shift+Right").clicked() {
+    if sign_button(ui, "»", "Next keyframe", "Shift+Right").clicked() {
         asked.push(Command::Seek(model.keyframe(true)));
     }
     if sign_button(ui, "⏭", "Last tick", "End").clicked() {
@@ -221,13 +223,10 @@ fn actions(ui: &mut Ui, model: &mut Model, asked: &mut Vec<Command>) {
         }
     }
     if model.status.is_replaying {
-        let mut is_looped = model.status.looped.is_some();
-        if ui
-            .toggle_value(&mut is_looped, "Loop view")
-            .on_hover_text("Play what the timeline shows, over and over")
-            .clicked()
-        {
-            let part = model.window.filter(|_| is_looped).map(|window| {
+        let is_looped = model.status.looped.is_some();
+        let button = Button::new("Loop view").selected(is_looped);
+        if ui.add(button).on_hover_text("Play what the timeline shows, over and over").clicked() {
+            let part = model.window.filter(|_| !is_looped).map(|window| {
                 let place = |place: f64| window.tick_at(place, &model.ticks);
                 place(0.0)..place(1.0) + 1
             });
@@ -266,7 +265,7 @@ fn status_line(ui: &mut Ui, model: &mut Model, palette: &Palette, asked: &mut Ve
         let work = model.work.map(|(what, part)| (what.to_owned(), part));
         if let Some((what, part)) = seek.or(export).or(work) {
             let bar = ui.add(ProgressBar::new(part).desired_width(160.0).show_percentage());
-            bar.widget_info(|| WidgetInfo::labeled(WidgetType::ProgressIndicator, true, &what));
+            bar.widget_info(|| WidgetInfo::labeled(WidgetType::ProgressIndicator, true, "Progress"));
             ui.label(&what);
             if ui.button("Cancel").clicked() {
                 asked.push(Command::Cancel);

@@ -28,7 +28,13 @@ pub(super) fn show(ui: &mut Ui, rect: Rect, model: &mut Model, palette: &Palette
         at(ui, between(rect.left(), left - 6.0), &mut |ui| entities(ui, model, palette, asked));
         at(ui, between(left + 6.0, right - 6.0), &mut |ui| fields(ui, model, palette, asked));
         at(ui, between(right + 6.0, rect.right()), &mut |ui| {
-            ui.horizontal(|ui| side_tabs(ui, model));
+            ui.horizontal(|ui| {
+                // The other two are shown already.
+                if matches!(model.pane, Pane::Entities | Pane::Fields) {
+                    model.pane = Pane::History;
+                }
+                side_tabs(ui, model);
+            });
             side(ui, model, palette, asked);
         });
         for x in [left, right] {
@@ -41,10 +47,17 @@ pub(super) fn show(ui: &mut Ui, rect: Rect, model: &mut Model, palette: &Palette
                 tab(ui, &mut model.pane, Pane::Fields, "Fields");
                 side_tabs(ui, model);
             });
+            let before = asked.len();
             match model.pane {
                 Pane::Entities => entities(ui, model, palette, asked),
                 Pane::Fields => fields(ui, model, palette, asked),
                 _ => side(ui, model, palette, asked),
+            }
+            // From an entity to its fields, and from a field to its history.
+            match asked.get(before) {
+                Some(Command::Select { field: None, .. }) => model.pane = Pane::Fields,
+                Some(Command::Select { .. }) => model.pane = Pane::History,
+                _ => {}
             }
         });
     }
@@ -93,9 +106,12 @@ fn entities(ui: &mut Ui, model: &mut Model, palette: &Palette, asked: &mut Vec<C
                 let is_selected = model.selection.of == Some(*sim_id);
                 let name = entity_name(model, *sim_id);
                 let room = ui.available_width() - 36.0;
-                let button = Button::selectable(is_selected, name).truncate();
-                let response = ui.add_sized(vec2(room.max(20.0), ROW_HEIGHT), button);
-                if response.clicked() {
+                let size = vec2(room.max(20.0), ROW_HEIGHT);
+                let response = ui.allocate_ui_with_layout(size, Layout::left_to_right(Align::Center), |ui| {
+                    ui.set_min_width(size.x);
+                    ui.add(Button::selectable(is_selected, name).truncate())
+                });
+                if response.inner.clicked() {
                     asked.push(Command::Select { sim_id: *sim_id, field: None });
                 }
                 if *differing > 0 {
@@ -216,6 +232,8 @@ fn history(ui: &mut Ui, model: &mut Model, palette: &Palette, asked: &mut Vec<Co
     };
     ui.horizontal_wrapped(|ui| {
         ui.strong(format!("{}{}", history.key.type_name, history.key.path));
+        signed(ui, Mark::Expected, "expected", palette);
+        signed(ui, Mark::Got, "got, dashed", palette);
         let after = model.status.seek.map_or(model.status.tick, |seek| seek.target);
         for (name, change) in
             [("Previous change", history.change_before(after)), ("Next change", history.change_after(after))]
@@ -243,9 +261,8 @@ fn history(ui: &mut Ui, model: &mut Model, palette: &Palette, asked: &mut Vec<Co
         Line::new(name, PlotPoints::from(points)).color(palette.color(mark)).width(2.0)
     };
     let after = model.status.seek.map_or(model.status.tick, |seek| seek.target) as f64;
-    let legend = egui_plot::Legend::default().position(egui_plot::Corner::LeftTop);
     Plot::new("history")
-        .height(ui.available_height().max(60.0))
+        .height(ui.available_height().max(24.0))
         .allow_drag(false)
         .allow_zoom(false)
         .allow_scroll(false)
@@ -257,7 +274,6 @@ fn history(ui: &mut Ui, model: &mut Model, palette: &Palette, asked: &mut Vec<Co
         .set_margin_fraction(vec2(0.0, 0.08))
         .auto_bounds(Vec2b::TRUE)
         .x_axis_formatter(|mark, _| format!("{}", mark.value))
-        .legend(legend)
         .show(ui, |plot| {
             plot.line(line(&history.expected, "expected", Mark::Expected));
             plot.line(line(&history.got, "got", Mark::Got).style(LineStyle::dashed_loose()));

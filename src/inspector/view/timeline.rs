@@ -129,7 +129,7 @@ fn paint(ui: &Ui, whole: Rect, rect: Rect, model: &Model, palette: &Palette) {
         let x = x(found.saturating_sub(1) as f64);
         if rect.x_range().contains(x) {
             painter.vline(x, rect.y_range(), (1.0, palette.color(Mark::Differs)));
-            paint_sign(&painter, pos2(x, rect.top() + 5.0), 9.0, Mark::Differs, palette);
+            paint_sign(&painter, pos2(x, rect.top() + 6.0), 9.0, Mark::Differs, palette);
         }
     }
     let after = model.status.seek.map_or(model.status.tick, |seek| seek.target) as f64;
