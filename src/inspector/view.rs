@@ -61,25 +61,34 @@ pub(super) fn contents(ui: &mut Ui, model: &mut Model, palette: &Palette, asked:
     ui.spacing_mut().item_spacing = vec2(6.0, 4.0);
     let room = ui.available_rect_before_wrap();
     ui.set_min_size(room.size());
-    let top = ui.scope_builder(UiBuilder::new().max_rect(room), |ui| deck(ui, model, palette, asked)).response.rect;
+    // Parts do not make the window grow: what has no room is scrolled, or waits behind a tab.
+    let part = |ui: &mut Ui, rect: Rect| ui.new_child(UiBuilder::new().max_rect(rect));
+    let mut top = part(ui, room);
+    deck(&mut top, model, palette, asked);
     let status = Rect::from_min_max(pos2(room.left(), room.bottom() - ROW_HEIGHT - 4.0), room.max);
-    let middle = Rect::from_min_max(pos2(room.left(), top.bottom() + 6.0), pos2(room.right(), status.top() - 6.0));
+    let middle =
+        Rect::from_min_max(pos2(room.left(), top.min_rect().bottom() + 6.0), pos2(room.right(), status.top() - 6.0));
     let height = timeline::height(model).min(middle.height() * 0.45);
-    let line = Rect::from_min_size(middle.min, vec2(middle.width(), height));
-    ui.scope_builder(UiBuilder::new().max_rect(line), |ui| timeline::show(ui, model, palette, asked));
-    let body = Rect::from_min_max(pos2(middle.left(), line.bottom() + 8.0), middle.max);
+    let lines = Rect::from_min_size(middle.min, vec2(middle.width(), height));
+    timeline::show(&mut part(ui, lines), model, palette, asked);
+    let body = Rect::from_min_max(pos2(middle.left(), lines.bottom() + 8.0), middle.max);
     ui.painter().hline(body.x_range(), body.top() - 4.0, (1.0, palette.line));
     panes::show(ui, body, model, palette, asked);
-    ui.scope_builder(UiBuilder::new().max_rect(status), |ui| status_line(ui, model, palette, asked));
+    status_line(&mut part(ui, status), model, palette, asked);
     keys(ui, model, asked);
 }
 
 /// A button with a sign, which is called by a word.
 fn sign_button(ui: &mut Ui, sign: &str, name: &str, tip: &str) -> Response {
-    let response = ui.add(Button::new(RichText::new(sign).size(14.0)).min_size(vec2(26.0, 22.0)));
-    let is_enabled = response.enabled();
+    let button = Button::new(RichText::new(sign).size(14.0)).min_size(vec2(26.0, 22.0));
+    named(ui, true, button, name).on_hover_text(format!("{name}  ({tip})"))
+}
+
+/// A button that is called otherwise than it looks.
+fn named(ui: &mut Ui, is_enabled: bool, button: Button<'_>, name: &str) -> Response {
+    let response = ui.add_enabled(is_enabled, button);
     response.widget_info(|| WidgetInfo::labeled(WidgetType::Button, is_enabled, name));
-    response.on_hover_text(format!("{name}  ({tip})"))
+    response
 }
 
 /// Transport, where it stands, and what can be done with the tape.

@@ -5,7 +5,7 @@ use super::super::history::Line as History;
 use super::super::model::{Model, Pane};
 use super::super::palette::{Palette, paint_sign};
 use super::super::timeline::Mark;
-use super::{ROW_HEIGHT, WIDE, signed, tab};
+use super::{ROW_HEIGHT, WIDE, named, signed, tab};
 use crate::numbers::grouped;
 use bevy_egui::egui::{
     Align, Button, Label, Layout, Rect, RichText, ScrollArea, Sense, TextEdit, TextStyle, Ui, UiBuilder, Vec2, Vec2b,
@@ -17,10 +17,9 @@ use egui_plot::{Line, LineStyle, Plot, PlotPoints, VLine};
 /// Shows the three panes beside each other, or one at a time where there is no room.
 pub(super) fn show(ui: &mut Ui, rect: Rect, model: &mut Model, palette: &Palette, asked: &mut Vec<Command>) {
     let at = |ui: &mut Ui, rect: Rect, show: &mut dyn FnMut(&mut Ui)| {
-        ui.scope_builder(UiBuilder::new().max_rect(rect), |ui| {
-            ui.set_clip_rect(ui.clip_rect().intersect(rect.expand(2.0)));
-            show(ui);
-        });
+        let mut ui = ui.new_child(UiBuilder::new().max_rect(rect));
+        ui.set_clip_rect(ui.clip_rect().intersect(rect.expand(2.0)));
+        show(&mut ui);
     };
     if rect.width() >= WIDE {
         let (left, right) = (rect.left() + 190.0, rect.right() - (rect.width() * 0.3).clamp(260.0, 420.0));
@@ -235,10 +234,11 @@ fn history(ui: &mut Ui, model: &mut Model, palette: &Palette, asked: &mut Vec<Co
         signed(ui, Mark::Expected, "expected", palette);
         signed(ui, Mark::Got, "got, dashed", palette);
         let after = model.status.seek.map_or(model.status.tick, |seek| seek.target);
-        for (name, change) in
-            [("Previous change", history.change_before(after)), ("Next change", history.change_after(after))]
-        {
-            let button = ui.add_enabled(change.is_some(), Button::new(name));
+        for (sign, name, change) in [
+            ("‹ change", "Previous change", history.change_before(after)),
+            ("change ›", "Next change", history.change_after(after)),
+        ] {
+            let button = named(ui, change.is_some(), Button::new(sign), name).on_hover_text(name);
             if let (true, Some(change)) = (button.clicked(), change) {
                 asked.push(Command::Seek(change));
             }

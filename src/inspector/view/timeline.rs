@@ -7,7 +7,7 @@ use super::super::timeline::{Content, Mark};
 use super::tick_text;
 use bevy_egui::egui::text::{LayoutJob, TextWrapping};
 use bevy_egui::egui::{
-    Align2, CursorIcon, EventFilter, Id, Rect, Response, ScrollArea, Sense, Shape, Stroke, StrokeKind, TextStyle, Ui,
+    Align2, CursorIcon, EventFilter, FontId, Id, Rect, Response, ScrollArea, Sense, Shape, Stroke, StrokeKind, Ui,
     WidgetInfo, WidgetType, pos2, vec2,
 };
 
@@ -63,7 +63,7 @@ fn describe(response: &Response, model: &Model) {
 fn paint(ui: &Ui, whole: Rect, rect: Rect, model: &Model, palette: &Palette) {
     let Some(window) = model.window else { return };
     let painter = ui.painter_at(whole);
-    let font = TextStyle::Small.resolve(ui.style());
+    let font = FontId::proportional(12.0);
     let x = |tick: f64| rect.left() + window.place(tick) as f32 * rect.width();
     painter.rect_filled(rect, 2.0, palette.deep);
     if model.rows.is_empty() {
