@@ -18,6 +18,7 @@ use bevy_egui::{EguiContexts, EguiPlugin, EguiPrimaryContextPass};
 use bevy_input::ButtonInput;
 use bevy_input::keyboard::KeyCode;
 use bevy_platform::time::Instant;
+use bevy_replay_tape::Tape;
 use bevy_tasks::futures::check_ready;
 use bevy_tasks::{IoTaskPool, Task, TaskPool};
 use bevy_time::{Fixed, Time};
@@ -25,6 +26,7 @@ use core::ops::Range;
 use core::time::Duration;
 use model::{BranchRow, Model, Seen, Selection, Status};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Adds the inspector: a window that shows where a replay differs from its tape, and lets one go to any tick.
 ///
@@ -250,7 +252,10 @@ fn follow(world: &mut World) {
         runtime::with(world, |world, runtime| {
             let touched = runtime.trace.as_mut().and_then(|trace| trace.take_touched());
             let tick = world.resource::<SimTick>().0;
-            let header = (model.tape.is_none() || runtime.playback.is_some()).then(|| runtime.header(world, tick));
+            let known = model.tape.as_ref();
+            let is_new = |tape: &Arc<Tape>| !known.is_some_and(|known| Arc::ptr_eq(known, tape));
+            let has_new = runtime.playback.as_ref().is_some_and(|playback| is_new(&playback.tape));
+            let header = has_new.then(|| runtime.header(world, tick));
             let inspected = runtime.inspected(world);
             let seen = Seen {
                 status: status(world, inspected.tape),
@@ -265,7 +270,7 @@ fn follow(world: &mut World) {
             let until = now() + FRAME_BUDGET;
             let roster = model.roster().clone();
             model.update(&seen, &|| now() < until);
-            if !std::sync::Arc::ptr_eq(&roster, model.roster()) && roster != *model.roster() {
+            if !Arc::ptr_eq(&roster, model.roster()) && roster != *model.roster() {
                 model.name(names(world, model.roster().iter().copied().collect::<Vec<_>>().into_iter()));
             }
         });
@@ -278,13 +283,13 @@ fn now() -> Instant {
 }
 
 /// What the deck is doing.
-fn status(world: &World, tape: Option<&std::sync::Arc<crate::Tape>>) -> Status {
+fn status(world: &World, tape: Option<&Arc<Tape>>) -> Status {
     let (deck, tick) = (world.resource::<Deck>(), world.resource::<SimTick>());
     let row = |branch: &crate::Branch| BranchRow {
         at: branch.at,
         ticks: branch.tape.tick_count(),
         is_own: branch.parent.is_none(),
-        is_current: tape.is_some_and(|tape| std::sync::Arc::ptr_eq(tape, &branch.tape)),
+        is_current: tape.is_some_and(|tape| Arc::ptr_eq(tape, &branch.tape)),
     };
     Status {
         tick: tick.0,
@@ -361,7 +366,7 @@ impl Inspector {
     }
 
     /// Begins to write a test of the tape that is shown.
-    fn export(&mut self, name: &str, recorded: Option<std::sync::Arc<crate::Tape>>) {
+    fn export(&mut self, name: &str, recorded: Option<Arc<Tape>>) {
         let (Some((tests, game)), Some(tape)) = (self.tests.clone(), self.model.tape.clone().or(recorded)) else {
             self.model.tell_error("there is no tape to export (record or play one first)");
             return;

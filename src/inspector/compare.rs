@@ -296,3 +296,68 @@ pub(super) fn leaf<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     }
     value.parts().find_map(|(step, part)| leaf(part, path.strip_prefix(&*step)?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bevy_replay_tape::{Canonical, Ids, encode_to_vec};
+
+    type Plain = ((f32, i16), [u8; 3], bool);
+
+    fn image<T: Canonical>(rows: &[(u64, T)]) -> Image {
+        let ids = Arc::new(Ids::new(rows.iter().map(|(id, _)| *id).collect()).expect("in order"));
+        let mut lane = Lane::new("Body", T::schema().into());
+        lane.ids = ids.clone();
+        rows.iter().for_each(|(_, value)| lane.rows.push(|out| out.extend(encode_to_vec(value))));
+        Image { tick: 1, roster: ids, lanes: vec![lane], resources: Vec::new() }
+    }
+
+    /// What a report would list for these states, counted per entity.
+    fn reported(a: &Image, b: &Image) -> BTreeMap<Option<u64>, u32> {
+        let mut counts = BTreeMap::new();
+        a.diff(b).iter().for_each(|row| *counts.entry(row.sim_id).or_insert(0) += 1);
+        counts
+    }
+
+    #[test]
+    fn fields_that_differ_are_counted_as_the_report_lists_them() {
+        let plain: [Plain; 3] = [((1.0, 2), [1, 2, 3], true), ((1.5, 2), [1, 9, 9], true), ((0.0, 0), [0; 3], false)];
+        assert!(layout_of(&Plain::schema()).is_some(), "it has one");
+        let (a, b) = (image(&[(3, plain[0]), (5, plain[0])]), image(&[(3, plain[1]), (5, plain[0]), (8, plain[2])]));
+        let counts = differing(&a, &b, &mut Layouts::default());
+        assert_eq!(counts, BTreeMap::from([(Some(3), 3), (Some(8), 1)]));
+        assert_eq!(counts, reported(&a, &b));
+
+        type Loose = (Vec<u8>, Option<f32>, String);
+        assert!(layout_of(&Loose::schema()).is_none(), "it depends on the value");
+        let (a, b): (Loose, Loose) = ((vec![1, 2], Some(1.0), "x".into()), (vec![1, 3], None, "x".into()));
+        let (a, b) = (image(&[(3, a)]), image(&[(3, b)]));
+        assert_eq!(differing(&a, &b, &mut Layouts::default()), reported(&a, &b));
+    }
+
+    #[test]
+    fn each_field_has_a_path_that_leads_to_it() {
+        let value: Plain = ((1.0, -2), [7, 8, 9], true);
+        let value = Value::decode(&Plain::schema(), &encode_to_vec(&value)).expect("it was encoded");
+        let paths: Vec<String> = leaves(&value).into_iter().map(|(path, _)| path).collect();
+        assert_eq!(paths, [".0.0", ".0.1", ".1[0]", ".1[1]", ".1[2]", ".2"]);
+        assert!(leaves(&value).iter().all(|(path, part)| leaf(&value, path) == Some(part)));
+        assert_eq!(leaf(&value, ".1[3]"), None);
+    }
+
+    #[test]
+    fn what_is_there_in_one_run_only_is_absent_in_the_other() {
+        let (a, b) = (image(&[(3, 5_u32)]), image::<u32>(&[]));
+        let rows = fields(Some(&a), Some(&b), Some(3));
+        assert_eq!(rows.len(), 1);
+        assert_eq!(
+            (rows[0].expected.as_deref(), rows[0].got.as_deref(), rows[0].differs),
+            (Some("5"), Some("absent"), true)
+        );
+        let unknown = fields(None, Some(&a), Some(3));
+        assert_eq!(
+            (unknown[0].expected.as_deref(), unknown[0].got.as_deref(), unknown[0].differs),
+            (None, Some("5"), false)
+        );
+    }
+}

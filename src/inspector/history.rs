@@ -235,3 +235,29 @@ impl FieldKey {
         Some(value.and_then(|value| leaf(&value, &self.path).cloned()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_drawn_in_steps_and_far_away_by_its_least_and_most() {
+        let mut line = Line { scanned: 1000, ..Line::default() };
+        (0..1000_u32).for_each(|after| line.put(u64::from(after), Some(Value::UInt(u128::from(after / 10 % 7)))));
+        assert_eq!(line.points().len(), 100, "a value that stays is no change");
+        let close = line.drawn(5.0, 25.0, 100);
+        assert_eq!(close, [[5.0, 0.0], [10.0, 0.0], [10.0, 1.0], [20.0, 1.0], [20.0, 2.0], [25.0, 2.0]]);
+        let far = line.drawn(0.0, 1000.0, 10);
+        assert_eq!((far.len(), far[0][1], far[1][1]), (20, 0.0, 6.0));
+    }
+
+    #[test]
+    fn what_is_no_number_has_changes_and_no_line() {
+        let mut line = Line::default();
+        line.put(0, Some(Value::String("a".into())));
+        line.put(4, None);
+        assert_eq!((line.points().len(), line.has_numbers()), (2, false));
+        assert_eq!(number(&Value::Option(Some(Box::new(Value::Int(-3))))), Some(-3.0));
+        assert_eq!(number(&Value::Fixed(-3, 1)), Some(-1.5));
+    }
+}
