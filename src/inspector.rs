@@ -214,6 +214,8 @@ impl Plugin for InspectorPlugin {
         app.add_systems(PreUpdate, press_hotkey.after(bevy_input::InputSystems));
         app.add_systems(Update, (carry_out, follow, announce).chain());
         app.add_systems(EguiPrimaryContextPass, draw);
+        #[cfg(feature = "raw-input")]
+        app.add_systems(Update, keep_keys_from_ticks);
         if is_open {
             app.add_systems(PreStartup, |mut commands: MessageWriter<InspectorCommand>| {
                 commands.write(InspectorCommand::Toggle);
@@ -423,6 +425,22 @@ fn draw(mut contexts: EguiContexts, mut inspector: ResMut<Inspector>, mut comman
     let mut asked = Vec::new();
     view::show(context, &mut inspector.model, &mut asked);
     commands.write_batch(asked);
+}
+
+/// While something in the window has the keyboard, keys are not the game's: no tick sees them, and no tape holds them.
+#[cfg(feature = "raw-input")]
+fn keep_keys_from_ticks(
+    wants: Res<bevy_egui::input::EguiWantsInput>,
+    inspector: Res<Inspector>,
+    focus: Option<ResMut<crate::TextFocus>>,
+    mut has_keyboard: Local<bool>,
+) {
+    let wants = inspector.is_open && wants.wants_any_keyboard_input();
+    if let Some(mut focus) = focus
+        && wants != *has_keyboard
+    {
+        (focus.0, *has_keyboard) = (wants, wants);
+    }
 }
 
 #[cfg(test)]
