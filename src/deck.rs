@@ -7,6 +7,8 @@ pub(crate) mod flight;
 pub(crate) mod history;
 pub(crate) mod playback;
 pub(crate) mod recorder;
+#[cfg(feature = "inspector")]
+pub(crate) mod trace;
 pub(crate) mod transport;
 
 use bevy_ecs::prelude::*;

@@ -80,6 +80,7 @@
 //! | [`ReplayPlugin`] | always | `FixedMain` | border, sim ids, order of systems, [`Deck`] |
 //! | [`RawInputPlugin`] | `raw-input` | `First`, `PreUpdate`, `RunFixedMainLoop`, `FixedMain` | keyboard, mouse and gamepads as ticks see them, recorded |
 //! | `RecorderBarPlugin` | `recorder-ui` | `PreUpdate`, `Update`, egui's pass | record, replay, export and import for players |
+//! | `InspectorPlugin` | `inspector` | `PreUpdate`, `Update`, egui's pass | both runs side by side, at any tick |
 //!
 //! # Recording, replaying, comparing
 //!
@@ -144,6 +145,7 @@
 //! | `diagnostics` | names of systems and components in reports |
 //! | `multi_threaded` | Bevy's multi-threaded executor, where the app uses it |
 //! | `recorder-ui` | the recorder bar for shipped games: `RecorderBarPlugin` |
+//! | `inspector` | a window on both runs of a tape: `InspectorPlugin` |
 //!
 //! # Troubleshooting
 //!
@@ -168,6 +170,10 @@ pub mod fixed;
 mod headless;
 mod import;
 mod input;
+#[cfg(feature = "inspector")]
+mod inspector;
+#[cfg(any(feature = "recorder-ui", feature = "inspector"))]
+mod numbers;
 mod plugin;
 mod random;
 mod runtime;
@@ -193,6 +199,8 @@ pub use import::{ImportError, ImportSource, Imported, import_tape};
 pub use input::TickReader;
 #[cfg(feature = "raw-input")]
 pub use input::devices::{PadSlot, RawInputPlugin, TextFocus};
+#[cfg(feature = "inspector")]
+pub use inspector::{Inspector, InspectorCommand, InspectorPlugin, InspectorSelected, InspectorSelection};
 pub use plugin::{ReplayPlugin, Seed};
 /// The crate whose traits [`Stream`] implements, in the release that draws the numbers tapes expect.
 pub use rand;
@@ -239,6 +247,9 @@ pub mod guide {
 
     #[doc = include_str!("../docs/time-travel.md")]
     pub mod time_travel {}
+
+    #[doc = include_str!("../docs/inspector.md")]
+    pub mod inspector {}
 
     #[doc = include_str!("../docs/digest.md")]
     pub mod digest {}

@@ -1,6 +1,8 @@
 //! What happens at the two borders of a tick.
 
 mod findings;
+#[cfg(feature = "inspector")]
+mod inspected;
 mod requests;
 mod travel;
 
@@ -78,6 +80,9 @@ pub(crate) struct Runtime {
     pub(crate) history: Option<History>,
     /// What is put back when the run-up of a jump ends, after that many ticks.
     after_run_up: Option<(Image, RowOrder)>,
+    /// What was played, for whoever looks at both runs.
+    #[cfg(feature = "inspector")]
+    pub(crate) trace: Option<crate::deck::trace::Trace>,
     /// The first tick that was not as when it was played first: a jump has not put everything back.
     pub(crate) unfaithful_at: Option<u64>,
     /// The branch that is recorded: which one it shares its beginning with, and up to where.
@@ -465,11 +470,17 @@ impl Runtime {
 
     /// Whether somebody wants the state after each tick.
     fn reads_state(&self) -> bool {
-        self.recorder.is_some() || self.verifier.is_some() || self.history.is_some() || self.observed.is_some()
+        self.recorder.is_some()
+            || self.verifier.is_some()
+            || self.history.is_some()
+            || self.observed.is_some()
+            || self.is_traced()
     }
 
     /// Hands the captured state to whoever wants it.
     fn take_state(&mut self, world: &mut World, tick: u64) {
+        #[cfg(feature = "inspector")]
+        self.trace();
         let Capturer { image, digest, before, .. } = &self.capturer;
         if let Some(observed) = &mut self.observed {
             let effects = world.get_resource_mut::<Probes>().map(|mut probes| core::mem::take(&mut probes.effects));

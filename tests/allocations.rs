@@ -170,6 +170,20 @@ fn idle_plugin_allocates_nothing() {
     assert_eq!(counted(), 0);
 }
 
+/// Nothing is kept of what is played, and nothing is drawn.
+#[cfg(feature = "inspector")]
+#[test]
+fn a_closed_inspector_costs_ticks_no_allocation() {
+    use bevy_replay::{Inspector, InspectorPlugin};
+    let mut app = App::new();
+    let windows = bevy_window::WindowPlugin { primary_window: None, ..Default::default() };
+    app.add_plugins((game, bevy_input::InputPlugin, windows, InspectorPlugin::default()));
+    run_live(&mut app, 2000);
+    assert_eq!(counted(), 0);
+    assert!(!app.world().resource::<Inspector>().is_open());
+    assert_eq!(app.world().resource::<Inspector>().size_bytes(), (0, 0));
+}
+
 /// Keys, buttons and sticks that stay as they are, and a mouse that moves.
 #[cfg(feature = "raw-input")]
 mod devices {

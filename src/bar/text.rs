@@ -1,5 +1,6 @@
 //! All that the recorder bar says.
 
+pub(super) use crate::numbers::{clock, grouped, size};
 use bevy_ecs::prelude::*;
 use std::borrow::Cow;
 
@@ -144,52 +145,13 @@ pub(super) fn filled(text: &str, values: &[(&str, &dyn ToString)]) -> String {
     filled
 }
 
-/// `2,624`.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
-/// `00:41`, and `1:00:41` from an hour on.
-pub(super) fn clock(time: core::time::Duration) -> String {
-    let (minutes, seconds) = (time.as_secs() / 60, time.as_secs() % 60);
-    match minutes / 60 {
-        0 => format!("{minutes:02}:{seconds:02}"),
-        hours => format!("{hours}:{:02}:{seconds:02}", minutes % 60),
-    }
-}
-
-/// `812 B`, `24 KB`, `1.4 MB`.
-pub(super) fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{} KB", bytes / 1_000),
-        _ => format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use core::time::Duration;
 
     #[test]
     fn words_in_braces_are_replaced_and_values_are_not_looked_at() {
         assert_eq!(filled("{a} {b} {a} {", &[("a", &"{b}"), ("b", &2)]), "{b} 2 {b} {");
         assert_eq!(filled("{unknown} {a}", &[("a", &1)]), "{unknown} 1");
-    }
-
-    #[test]
-    fn numbers_read_well() {
-        assert_eq!([0, 999, 1_000, 2_624_001].map(grouped), ["0", "999", "1,000", "2,624,001"]);
-        assert_eq!([41, 3_599, 3_641].map(|s| clock(Duration::from_secs(s))), ["00:41", "59:59", "1:00:41"]);
-        assert_eq!([999, 24_100, 1_450_000].map(size), ["999 B", "24 KB", "1.4 MB"]);
     }
 }

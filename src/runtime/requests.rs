@@ -89,6 +89,9 @@ impl Runtime {
                 }
                 self.capturer.before = recorder.keeps_values().then(|| self.capturer.image.clone());
                 self.recorder = Some(recorder);
+                if self.playback.is_none() {
+                    self.restart_trace();
+                }
             }
             Request::Play(tape, options) => {
                 if self.playback.is_some() {
@@ -113,6 +116,7 @@ impl Runtime {
                 } else {
                     self.capturer.capture(world, &mut self.registry, tick)?;
                 }
+                self.restart_trace();
                 let initial = self.capturer.image.clone();
                 if options.compares() {
                     let verifier = Verifier::new(tape.clone(), &header, &initial);

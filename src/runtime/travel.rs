@@ -52,6 +52,10 @@ impl Runtime {
         world.resource_mut::<SimTick>().0 = image.tick;
         self.captured_at = Some(world.increment_change_tick());
         self.hand_run.end_tick(world);
+        #[cfg(feature = "inspector")]
+        if let Some(trace) = &mut self.trace {
+            trace.stand_at(&self.capturer.image);
+        }
         Ok(())
     }
 
@@ -148,6 +152,10 @@ impl Runtime {
         let mut beginning = tape.cut(ticks.start..tick.min(ticks.end)).unwrap_or_else(|_| Tape::clone(tape));
         if let Some(history) = &mut self.history {
             history.cut(tick);
+            #[cfg(feature = "inspector")]
+            if let Some(trace) = &mut self.trace {
+                trace.cut(tick);
+            }
             beginning.header.root_interval = 1;
             beginning.digests.roots = history.roots().to_vec();
         }
@@ -218,6 +226,10 @@ impl Runtime {
         if let Some(history) = &mut self.history {
             history.cut(apart);
         }
+        #[cfg(feature = "inspector")]
+        if let Some(trace) = &mut self.trace {
+            trace.cut(apart);
+        }
         self.unfaithful_at = None;
         self.after_run_up.take_if(|(image, _)| image.tick > apart);
         if let Some(playback) = &mut self.playback {
@@ -236,6 +248,22 @@ impl Runtime {
         if deck.branch_of(tape).is_none() && self.history.is_some() {
             deck.branches.push(Branch { tape: tape.clone(), parent, at });
         }
+    }
+
+    /// Forgets what was played: something else begins.
+    pub(super) fn restart_trace(&mut self) {
+        #[cfg(feature = "inspector")]
+        if let Some(trace) = &mut self.trace {
+            trace.restart(&self.capturer.image);
+        }
+    }
+
+    /// Whether what is played is kept for the inspector.
+    pub(super) fn is_traced(&self) -> bool {
+        #[cfg(feature = "inspector")]
+        return self.trace.as_ref().is_some_and(crate::deck::trace::Trace::is_running);
+        #[cfg(not(feature = "inspector"))]
+        false
     }
 
     /// Keeps what ticks write from the frame, or no longer.

@@ -205,7 +205,8 @@ impl Comparison {
     }
 
     /// Returns whether both states agree; `None` if nothing of them can be compared.
-    fn same(&self, expected: &Evidence<'_>, got: &Evidence<'_>) -> Option<bool> {
+    #[must_use]
+    pub fn same(&self, expected: &Evidence<'_>, got: &Evidence<'_>) -> Option<bool> {
         if self.comparable_roots
             && let Some((a, b)) = expected.root.zip(got.root)
         {
@@ -219,7 +220,8 @@ impl Comparison {
     }
 
     /// Returns the names of the types whose digests differ; `None` if no digests can be compared.
-    fn types_that_differ(&self, expected: &Evidence<'_>, got: &Evidence<'_>) -> Option<Vec<String>> {
+    #[must_use]
+    pub fn types_that_differ(&self, expected: &Evidence<'_>, got: &Evidence<'_>) -> Option<Vec<String>> {
         let (a, b) = expected.types.zip(got.types)?;
         let comparable = || self.common.iter().filter(|common| common.same_encoding);
         if !self.comparable_digests || comparable().next().is_none() {

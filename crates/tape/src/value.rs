@@ -194,7 +194,7 @@ impl Value {
     }
 
     /// Returns the values inside with the step of the field path that leads there.
-    pub(crate) fn parts(&self) -> Box<dyn Iterator<Item = (String, &Self)> + '_> {
+    pub fn parts(&self) -> Box<dyn Iterator<Item = (String, &Self)> + '_> {
         match self {
             Self::Struct(fields) | Self::Enum(_, fields) => {
                 Box::new(fields.iter().map(|(name, value)| (format!(".{name}"), value)))

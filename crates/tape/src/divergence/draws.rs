@@ -23,6 +23,18 @@ impl StreamDraws {
         let (expected, got) = self.expected.zip(self.got)?;
         (expected != got).then(|| i128::from(got) - i128::from(expected))
     }
+
+    /// Compares the streams of two states, ascending by name.
+    #[must_use]
+    pub fn between(expected: Option<&Image>, got: Option<&Image>) -> Vec<Self> {
+        of(expected, got)
+    }
+
+    /// Returns how often a stream was drawn from, from the start on, as the state tells it.
+    #[must_use]
+    pub fn count(image: &Image, stream: &str) -> Option<u64> {
+        draws(image, stream)
+    }
 }
 
 impl fmt::Display for StreamDraws {

@@ -107,9 +107,11 @@ impl Image {
             let lane = u32::try_from(index).expect("fewer than 2^32 types");
             let mut change =
                 LaneDelta { lane, removed: only_in(&old.ids, &new.ids), changed: Vec::new(), bytes: Vec::new() };
+            let have_same_ids = new.ids == old.ids;
             for (row, id) in new.ids.iter().enumerate() {
                 let bytes = new.rows.row(row);
-                if old.get(*id) != Some(bytes) {
+                let before = if have_same_ids { Some(old.rows.row(row)) } else { old.get(*id) };
+                if before != Some(bytes) {
                     change.changed.push(*id);
                     change.bytes.extend_from_slice(bytes);
                 }
