@@ -73,6 +73,9 @@
 //! **Random numbers.** Gameplay draws from a [`Stream`] per purpose, which nothing else can move; particles and
 //! sounds from [`CosmeticRng`].
 //!
+//! **Plans.** What is random can be compiled before play and then be consumed tick by tick, so that nothing is drawn
+//! while the game runs (feature `plan`: `PlanBuilder`, `Plans`, `PlanCursor`).
+//!
 //! # Plugins
 //!
 //! | plugin | feature | runs in | does |
@@ -138,6 +141,7 @@
 //! | `reflect` | components and resources of other crates, through reflection |
 //! | `glam` | canonical encodings of glam's types |
 //! | `fixed` | fixed-point numbers, vectors and functions with the same bits in every build: the module `fixed` |
+//! | `plan` | event plans, compiled before play: [`guide`]'s page `plans` |
 //! | `libm` | Bevy's maths through `libm`, the same on every platform; written on tapes |
 //! | `testing` | golden tests and one test per tape: the module `testing` |
 //! | `cli` | the command line of a game's own program: the module `cli` |
@@ -168,6 +172,8 @@ pub mod fixed;
 mod headless;
 mod import;
 mod input;
+#[cfg(feature = "plan")]
+mod plan;
 mod plugin;
 mod random;
 mod runtime;
@@ -182,6 +188,8 @@ pub use bar::{BarCorner, RecorderAction, RecorderBarPlugin, RecorderKeys, Record
 pub use bevy_replay_macros::StreamLabel;
 pub use bevy_replay_tape as tape;
 pub use bevy_replay_tape::{Canonical, Divergence, EndReason, Image, Report, Tape, TapeError, TickInput, Verdict};
+#[cfg(feature = "plan")]
+pub use bevy_replay_tape::{EventClass, Package, Plan, PlanBuilder, PlanContract, PlanError};
 #[cfg(feature = "file")]
 pub use deck::RecordingSaved;
 pub use deck::{
@@ -193,6 +201,8 @@ pub use import::{ImportError, ImportSource, Imported, import_tape};
 pub use input::TickReader;
 #[cfg(feature = "raw-input")]
 pub use input::devices::{PadSlot, RawInputPlugin, TextFocus};
+#[cfg(feature = "plan")]
+pub use plan::{PlanCursor, Planned, Plans};
 pub use plugin::{ReplayPlugin, Seed};
 /// The crate whose traits [`Stream`] implements, in the release that draws the numbers tapes expect.
 pub use rand;
@@ -211,6 +221,7 @@ pub use tick::{AmbiguousPair, AmbiguousPairs, ReplaySystems, SimPhase, SimTick, 
 pub mod guide {
     /// [debugging.md]: crate::guide::debugging
     /// [clippy.toml]: #clippytoml
+    #[cfg_attr(feature = "plan", doc = "[plans.md]: crate::guide::plans")]
     ///
     #[doc = include_str!("../docs/determinism.md")]
     ///
@@ -246,7 +257,14 @@ pub mod guide {
     #[doc = include_str!("../docs/player-loop.md")]
     pub mod player_loop {}
 
+    /// [Streams]: crate::guide::determinism#random-numbers
+    ///
+    #[cfg(feature = "plan")]
+    #[doc = include_str!("../docs/plans.md")]
+    pub mod plans {}
+
     /// [digest.md]: crate::guide::digest
+    #[cfg_attr(feature = "plan", doc = "[plans.md]: crate::guide::plans")]
     ///
     #[doc = include_str!("../docs/tape-format.md")]
     pub mod tape_format {}
@@ -271,6 +289,8 @@ pub mod prelude {
     };
     #[cfg(feature = "raw-input")]
     pub use crate::{PadSlot, RawInputPlugin, TextFocus};
+    #[cfg(feature = "plan")]
+    pub use crate::{PlanBuilder, PlanCursor, Planned, Plans};
     pub use rand::RngExt;
 }
 
