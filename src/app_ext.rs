@@ -3,6 +3,8 @@
 #[cfg(feature = "states")]
 use crate::input::states;
 use crate::input::{ComponentTrack, LastMessages, MessageTrack, ResourceTrack};
+#[cfg(feature = "plan")]
+use crate::plan::{self, Plans};
 use crate::plugin::{ReplayPlugin, Seed};
 use crate::random::{self, StreamLabel, StreamState};
 use crate::runtime;
@@ -189,6 +191,17 @@ pub trait ReplayAppExt {
     ///
     /// If a stream of that name is registered already, or after the app was finished or ran its first tick.
     fn register_stream<L: StreamLabel>(&mut self) -> &mut Self;
+
+    /// Adds event plans: their events come as messages, [`Planned`](crate::Planned), each in its tick.
+    ///
+    /// The [`PlanCursor`](crate::PlanCursor) is part of the state, and tapes hold the plans or name them; see
+    /// [`guide::plans`](crate::guide::plans).
+    ///
+    /// # Panics
+    ///
+    /// If plans of that type of events are registered already, or after the app was finished or ran its first tick.
+    #[cfg(feature = "plan")]
+    fn register_plans<E: Canonical + Clone + Send + Sync>(&mut self, plans: Plans<E>) -> &mut Self;
 
     /// Says that a component or resource is for watching the game (traces, statistics): it cannot change it.
     ///
@@ -391,6 +404,13 @@ impl ReplayAppExt for App {
         let caller = Location::caller();
         self.init_resource::<Seed>().init_resource::<StreamState<L>>().add_systems(First, random::end_startup::<L>);
         runtime::with(self.world_mut(), |_, runtime| runtime.registry.add_stream::<L>(caller));
+        self
+    }
+
+    #[cfg(feature = "plan")]
+    #[track_caller]
+    fn register_plans<E: Canonical + Clone + Send + Sync>(&mut self, plans: Plans<E>) -> &mut Self {
+        plan::register(self, plans, Location::caller());
         self
     }
 

@@ -388,6 +388,9 @@ pub enum DeckError {
         /// Which value, and why.
         reason: String,
     },
+    /// A plan on the tape has other events than the game's.
+    #[error(transparent)]
+    Plan(#[from] bevy_replay_tape::PlanError),
     /// A recorded input is no value of the app's type.
     #[error("input {name} at tick {tick} cannot be read: {error}")]
     BadInput {
@@ -413,8 +416,8 @@ pub enum DeckError {
 
 fn refusal(differences: &[HeaderDifference]) -> String {
     let lines: Vec<String> = differences.iter().map(ToString::to_string).collect();
-    format!(
-        "the tape is refused: {} (play its inputs only, or force it and get an unverified result)",
-        lines.join("; ")
-    )
+    // Inputs of another plan mean nothing.
+    let is_of_plan = differences.iter().any(|row| row.field.starts_with("plan "));
+    let cure = if is_of_plan { "play it with that very plan" } else { "play its inputs only" };
+    format!("the tape is refused: {} ({cure}, or force it and get an unverified result)", lines.join("; "))
 }

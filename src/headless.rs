@@ -19,7 +19,8 @@ use crate::tick::order::BuildSettings;
 use bevy_app::{Plugins, prelude::*};
 use bevy_ecs::prelude::*;
 use bevy_replay_tape::{
-    Changes, Comparison, Expectation, Header, Report, Tape, TapeError, TickInput, Track, encode_to_vec,
+    Changes, Comparison, Expectation, Header, HeaderDifference, Report, Tape, TapeError, TickInput, Track,
+    encode_to_vec,
 };
 use bevy_time::TimePlugin;
 use core::time::Duration;
@@ -344,19 +345,26 @@ impl Headless {
     fn begin(&mut self, tape: &Arc<Tape>, options: PlayOptions) -> Result<(), ReplayError> {
         self.seed.get_or_insert(tape.header.seed);
         self.start()?;
-        let mut differences = Runtime::refusals(tape, &self.header(), options);
+        let mut differences = self.refusals(tape, options);
         if !differences.is_empty() && differences.iter().all(|row| row.field == "timestep") {
             self.app.update(); // a frame without a tick: start-up systems may set it
-            differences = Runtime::refusals(tape, &self.header(), options);
+            differences = self.refusals(tape, options);
         }
         if !differences.is_empty() && !options.force {
             return Err(DeckError::Refused { differences }.into());
         }
+        // Start-up systems may look at them.
+        #[cfg(feature = "plan")]
+        self.with(|world, runtime| runtime.registry.load_plans(world, tape)).map_err(DeckError::from)?;
         if options.inputs_only && !options.compare {
             self.expectations.extend(tape.header.expectations.iter().cloned());
         }
         self.deck().play(tape.clone(), options);
         Ok(())
+    }
+
+    fn refusals(&mut self, tape: &Tape, options: PlayOptions) -> Vec<HeaderDifference> {
+        self.with(|world, runtime| runtime.refusals(world, tape, &runtime.header(world, 0), options))
     }
 
     fn finished_report(&mut self, tape: &Tape) -> Result<Report, ReplayError> {

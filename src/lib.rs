@@ -73,6 +73,9 @@
 //! **Random numbers.** Gameplay draws from a [`Stream`] per purpose, which nothing else can move; particles and
 //! sounds from [`CosmeticRng`].
 //!
+//! **Plans.** What is random can be compiled before play and then be consumed tick by tick, so that nothing is drawn
+//! while the game runs (feature `plan`: `PlanBuilder`, `Plans`, `PlanCursor`).
+//!
 //! # Plugins
 //!
 //! | plugin | feature | runs in | does |
@@ -139,6 +142,7 @@
 //! | `reflect` | components and resources of other crates, through reflection |
 //! | `glam` | canonical encodings of glam's types |
 //! | `fixed` | fixed-point numbers, vectors and functions with the same bits in every build: the module `fixed` |
+//! | `plan` | event plans, compiled before play: [`guide`]'s page `plans` |
 //! | `libm` | Bevy's maths through `libm`, the same on every platform; written on tapes |
 //! | `testing` | golden tests, one test per tape, and shorter tapes that fail: the module `testing` |
 //! | `cli` | the command line of a game's own program: the module `cli` |
@@ -174,6 +178,8 @@ mod input;
 mod inspector;
 #[cfg(any(feature = "recorder-ui", feature = "inspector"))]
 mod numbers;
+#[cfg(feature = "plan")]
+mod plan;
 mod plugin;
 mod random;
 mod runtime;
@@ -188,6 +194,8 @@ pub use bar::{BarCorner, RecorderAction, RecorderBarPlugin, RecorderKeys, Record
 pub use bevy_replay_macros::StreamLabel;
 pub use bevy_replay_tape as tape;
 pub use bevy_replay_tape::{Canonical, Divergence, EndReason, Image, Report, Tape, TapeError, TickInput, Verdict};
+#[cfg(feature = "plan")]
+pub use bevy_replay_tape::{EventClass, Package, Plan, PlanBuilder, PlanContract, PlanError};
 #[cfg(feature = "file")]
 pub use deck::RecordingSaved;
 pub use deck::{
@@ -201,6 +209,8 @@ pub use input::TickReader;
 pub use input::devices::{PadSlot, RawInputPlugin, TextFocus};
 #[cfg(feature = "inspector")]
 pub use inspector::{Inspector, InspectorCommand, InspectorPlugin, InspectorSelected, InspectorSelection};
+#[cfg(feature = "plan")]
+pub use plan::{PlanCursor, Planned, Plans};
 pub use plugin::{ReplayPlugin, Seed};
 /// The crate whose traits [`Stream`] implements, in the release that draws the numbers tapes expect.
 pub use rand;
@@ -219,6 +229,7 @@ pub use tick::{AmbiguousPair, AmbiguousPairs, ReplaySystems, SimPhase, SimTick, 
 pub mod guide {
     /// [debugging.md]: crate::guide::debugging
     /// [clippy.toml]: #clippytoml
+    #[cfg_attr(feature = "plan", doc = "[plans.md]: crate::guide::plans")]
     ///
     #[doc = include_str!("../docs/determinism.md")]
     ///
@@ -257,7 +268,14 @@ pub mod guide {
     #[doc = include_str!("../docs/player-loop.md")]
     pub mod player_loop {}
 
+    /// [Streams]: crate::guide::determinism#random-numbers
+    ///
+    #[cfg(feature = "plan")]
+    #[doc = include_str!("../docs/plans.md")]
+    pub mod plans {}
+
     /// [digest.md]: crate::guide::digest
+    #[cfg_attr(feature = "plan", doc = "[plans.md]: crate::guide::plans")]
     ///
     #[doc = include_str!("../docs/tape-format.md")]
     pub mod tape_format {}
@@ -282,6 +300,8 @@ pub mod prelude {
     };
     #[cfg(feature = "raw-input")]
     pub use crate::{PadSlot, RawInputPlugin, TextFocus};
+    #[cfg(feature = "plan")]
+    pub use crate::{PlanBuilder, PlanCursor, Planned, Plans};
     pub use rand::RngExt;
 }
 

@@ -99,7 +99,7 @@ pub(crate) struct Runtime {
     forced: bool,
     /// Whether the tape stays in the deck at its end.
     is_held: bool,
-    /// How the types of the tape at hand became those of the app.
+    /// How the types, and plans, of the tape at hand became those of the app.
     resolved: Vec<String>,
     /// What the tick sees of the input at hand.
     seen: Vec<u8>,
@@ -227,6 +227,10 @@ pub(crate) fn begin_tick(world: &mut World) {
             runtime.refuse(world, error);
             // Live input for this one and the rest; one that cannot be let in at all is left out.
             first = if core::mem::replace(&mut is_live, true) { failed + 1 } else { failed };
+        }
+        #[cfg(feature = "plan")]
+        if counts {
+            runtime.registry.send_due(world);
         }
         runtime.delayed_before = runtime.delayed.count(world);
         runtime.with_probes(world, |probes, state| probes.begin_tick(state));

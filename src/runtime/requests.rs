@@ -19,6 +19,8 @@ impl Runtime {
         header.tick_first = tick;
         header.start = Start::Gate;
         header.root_interval = self.settings.digest_interval.max(1);
+        #[cfg(feature = "plan")]
+        header.plans.extend(self.registry.plans_on_tape(world));
         header.tracks = self.registry.tracks.iter().map(|track| track.spec().clone()).collect();
         header.lanes = specs(&mut self.capturer.image.lanes.iter().map(|lane| (&lane.name, &lane.schema)));
         header.resources = specs(&mut self.capturer.image.resources.iter().map(|state| (&state.name, &state.schema)));
@@ -35,12 +37,23 @@ impl Runtime {
     }
 
     /// Returns why a tape would be refused.
-    pub(crate) fn refusals(tape: &Tape, app: &Header, options: PlayOptions) -> Vec<HeaderDifference> {
+    pub(crate) fn refusals(
+        &self,
+        world: &World,
+        tape: &Tape,
+        app: &Header,
+        options: PlayOptions,
+    ) -> Vec<HeaderDifference> {
         let mut refused = tape.header.differences(app);
         refused.retain(|row| row.refused);
+        #[cfg(feature = "plan")]
+        refused.retain(|row| !self.registry.can_load(world, &tape.header, row));
+        #[cfg(not(feature = "plan"))]
+        let _ = world;
         if options.inputs_only {
             refused.retain(|row| match row.field.split_once(' ') {
                 Some(("input", field)) => field.split('.').next().is_some_and(|name| tape.track(name).is_some()),
+                Some(("plan", _)) => true, // inputs of another plan mean nothing
                 _ => matches!(row.field.as_str(), "game" | "timestep"),
             });
         }
@@ -104,13 +117,17 @@ impl Runtime {
                     return Err(DeckError::NotAtStart { tick });
                 }
                 let header = self.header(world, tick);
-                let differences = Self::refusals(&tape, &header, options);
+                let differences = self.refusals(world, &tape, &header, options);
                 if !differences.is_empty() && !options.force {
                     return Err(DeckError::Refused { differences });
                 }
                 self.forced = !differences.is_empty();
+                #[cfg(feature = "plan")]
+                let (plans, header) = (self.registry.load_plans(world, &tape)?, self.header(world, tick));
                 self.claimed = Some(BTreeMap::new());
                 let tape = self.resolve(tape, &header)?;
+                #[cfg(feature = "plan")]
+                self.resolved.extend(plans);
                 if let (Start::Image, Some(image)) = (tape.header.start, &tape.initial) {
                     self.put_back(world, image, &RowOrder::default())?;
                 } else {
@@ -338,6 +355,8 @@ impl Runtime {
         self.tell_finished(world);
         let Some(playback) = self.playback.take() else { return };
         playback.finish(world, &mut self.registry);
+        #[cfg(feature = "plan")]
+        self.registry.release_plans(world);
         self.let_go(world);
         if let Some(mut flight) = self.flight() {
             flight.clear(); // the clock is another now

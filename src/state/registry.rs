@@ -38,6 +38,8 @@ pub(crate) struct Registry {
     /// Called at the beginning of each tick, before inputs are let in.
     pub(crate) at_begin: Vec<fn(&mut World)>,
     pub(crate) streams: Vec<StreamHandle>,
+    #[cfg(feature = "plan")]
+    pub(crate) plans: Vec<crate::plan::PlanHandle>,
     /// Components and resources share this, so that one type has one way into the image.
     known: BTreeMap<TypeId, &'static Location<'static>>,
     inputs: BTreeMap<TypeId, &'static Location<'static>>,

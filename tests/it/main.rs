@@ -32,6 +32,8 @@ mod limits;
 mod mid_game;
 mod older_tapes;
 mod once;
+#[cfg(feature = "plan")]
+mod plan;
 mod platforms;
 mod processes;
 mod purity;

@@ -15,6 +15,7 @@
 //! | `cli` | the program `bevy-replay` |
 //! | `bevy` | canonical encodings of Bevy's `Entity`, `Timer` and `Stopwatch` |
 //! | `glam` | canonical encodings of glam's vectors, quaternions and matrices |
+//! | `plan` | `PlanBuilder`, which builds event plans; plans are read without it, too |
 //! | `fixed` | canonical encodings of the `fixed` crate's numbers |
 
 mod baseline;
@@ -23,6 +24,7 @@ mod divergence;
 mod expectation;
 mod image;
 mod input;
+mod plan;
 mod schema;
 mod tape;
 mod value;
@@ -43,12 +45,21 @@ pub use image::{
     ResourceState, Rows, Side,
 };
 pub use input::TickInput;
+pub use plan::{
+    ContractFailure, EventClass, PLAN_GENERATOR, PLAN_LAYOUT, Package, PackageError, Plan, PlanChapter, PlanContract,
+    PlanCounts, PlanError, PlanEvent, PlanLayer, PlanVersions,
+};
+#[cfg(feature = "plan")]
+pub use plan::{PlanBuilder, PlanRng};
+/// The crate whose traits [`PlanRng`] implements, in the release that draws the numbers of [`PLAN_GENERATOR`].
+#[cfg(feature = "plan")]
+pub use rand;
 pub use schema::{
     Field, Resolution, ResolveError, SHAPES_MAX, Schema, SchemaBuilder, SchemaError, Shape, ShapeId, Variant,
 };
 pub use tape::{
-    Changes, ClockChange, CutError, Digests, End, EndReason, FORMAT_VERSION, Header, Mark, Recovered, Resolved, Start,
-    Tape, TapeError, TapeLimits, TapePart, TapeStream, Track, TypeSpec,
+    Changes, ClockChange, CutError, Digests, End, EndReason, FORMAT_VERSION, Header, Mark, PlanOnTape, Recovered,
+    Resolved, Start, Tape, TapeError, TapeLimits, TapePart, TapeStream, Track, TypeSpec,
 };
 pub use value::{Value, ValueTextError, encode_json, encode_text};
 

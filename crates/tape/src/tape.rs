@@ -23,10 +23,12 @@ use std::collections::BTreeMap;
 pub use changes::{Changes, Track};
 pub use cut::CutError;
 pub use error::TapeError;
-pub use header::{FORMAT_VERSION, Header, HeaderDifference, Start, TypeSpec};
+pub(crate) use header::hex;
+pub use header::{FORMAT_VERSION, Header, HeaderDifference, PlanOnTape, Start, TypeSpec};
 pub use limits::TapeLimits;
 pub use reader::Recovered;
 pub use resolve::Resolved;
+pub(crate) use text::unfenced;
 pub use writer::{TapePart, TapeStream};
 
 /// A recording as a value. `tick` counts ticks since the start gate; 0 is the first.

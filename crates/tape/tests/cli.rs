@@ -2,7 +2,7 @@
 
 mod common;
 
-use bevy_replay_tape::{EndReason, Tape, TapeStream};
+use bevy_replay_tape::{EndReason, Package, Plan, PlanOnTape, Tape, TapeStream};
 use common::tapes::falling;
 use std::error::Error;
 use std::path::Path;
@@ -39,6 +39,36 @@ fn folder() -> Result<tempfile::TempDir, Box<dyn Error>> {
     std::fs::write(folder.path().join("run.tape.partial"), partial)?;
     std::fs::write(folder.path().join("photo.png"), b"\x89PNG\r\n")?;
     Ok(folder)
+}
+
+/// A plan as it was written by `PlanBuilder`, so that this test needs no feature.
+const PLAN: &str = include_str!("data/mission.plan.ron");
+
+#[test]
+fn a_package_is_a_tape_until_a_digit_is_changed() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let plan = Plan::from_text(PLAN)?;
+    let mut tape = falling(60);
+    tape.header.plans.push(PlanOnTape {
+        events: "Throw".into(),
+        name: plan.name().into(),
+        signature: plan.signature().into(),
+        plan: Some(plan.clone().into()),
+    });
+    let text = Package::new(tape)?.to_text();
+    std::fs::write(folder.path().join("package.ron"), &text)?;
+    let (code, out, _) = said(folder.path(), &["info", "package.ron"])?;
+    assert_eq!(code, 0, "{out}");
+    let line = format!("  plan     Throw: mission 04, 8 events in 600 ticks, signature {}\n", plan.signature());
+    assert!(out.contains(&line), "{out}");
+    let (code, out, _) = said(folder.path(), &["check", "package.ron"])?;
+    assert!(code == 0 && out.starts_with("sound: 60 ticks"), "{out}");
+
+    std::fs::write(folder.path().join("changed.ron"), text.replacen("rules: 0", "rules: 1", 1))?;
+    let (code, out, _) = said(folder.path(), &["check", "changed.ron"])?;
+    assert_eq!(code, 1, "{out}");
+    assert!(out.starts_with("damaged: changed.ron: the package was changed: signature "), "{out}");
+    Ok(())
 }
 
 #[test]

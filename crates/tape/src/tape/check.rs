@@ -1,6 +1,6 @@
 //! Whether the parts of a tape fit each other.
 
-use super::{Digests, Header, Tape, TapeError, TapeLimits};
+use super::{Digests, Header, PlanOnTape, Tape, TapeError, TapeLimits};
 use crate::value::Value;
 
 impl Tape {
@@ -69,6 +69,16 @@ pub(super) fn check_header(header: &Header, limits: TapeLimits) -> Result<(), Ta
             return Err(TapeError::Inconsistent {
                 reason: format!("{what} ascend by name, but {a} stands before {b}"),
             });
+        }
+    }
+    for PlanOnTape { events: _, name, signature, plan } in &header.plans {
+        if let Some(plan) = plan.as_ref().filter(|plan| plan.signature() != signature || plan.name() != name) {
+            let reason = format!(
+                "it names plan {name}, signature {signature}, and stores {}, signature {}",
+                plan.name(),
+                plan.signature()
+            );
+            return Err(TapeError::Inconsistent { reason });
         }
     }
     Ok(())

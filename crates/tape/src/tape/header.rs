@@ -1,6 +1,7 @@
 //! What a tape says of itself.
 
 use crate::image::DIGEST_VERSION;
+use crate::plan::Plan;
 use crate::schema::{Resolution, ResolveError, Schema};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,6 +58,9 @@ pub struct Header {
     /// Authoritative resources, ascending by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<TypeSpec>,
+    /// Event plans by which the recording was played.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub plans: Vec<PlanOnTape>,
     /// Fingerprints of content given by the game.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub content: BTreeMap<String, String>,
@@ -85,6 +89,27 @@ pub struct TypeSpec {
     pub name: String,
     /// Its encoding.
     pub schema: Arc<Schema>,
+}
+
+/// An event plan by which a recording was played: stored, or named by its signature.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanOnTape {
+    /// Name of the type of its events.
+    pub events: String,
+    /// Name of the plan.
+    pub name: String,
+    /// Its [signature](Plan::signature).
+    pub signature: String,
+    /// The plan, where it is stored on the tape.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Arc<Plan>>,
+}
+
+/// `mission 04, signature 1f2e…`
+impl core::fmt::Display for PlanOnTape {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}, signature {}", self.name, self.signature)
+    }
 }
 
 /// What a field that a tape does not have stands for: unknown where that is possible.
@@ -117,6 +142,7 @@ impl Header {
             tracks: Vec::new(),
             lanes: Vec::new(),
             resources: Vec::new(),
+            plans: Vec::new(),
             content: BTreeMap::new(),
             expectations: Vec::new(),
             notes: String::new(),
@@ -139,15 +165,15 @@ fn is_one(interval: &u64) -> bool {
 }
 
 /// 64-bit values as 16 hex digits: readable, and safe in JSON, whose numbers end at 2^53.
-pub(super) mod hex {
+pub(crate) mod hex {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub(in crate::tape) fn serialize<S: Serializer>(value: &u64, out: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(value: &u64, out: S) -> Result<S::Ok, S::Error> {
         out.serialize_str(&format!("{value:016X}"))
     }
 
-    pub(in crate::tape) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<u64, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<u64, D::Error> {
         let text = String::deserialize(input)?;
         u64::from_str_radix(&text, 16)
             .map_err(|_| D::Error::custom(format!("`{text}` is no hexadecimal number of 64 bits")))
@@ -196,6 +222,7 @@ impl Header {
             tracks,
             lanes,
             resources,
+            plans,
             content,
             expectations: _,
             notes: _,
@@ -220,6 +247,7 @@ impl Header {
         found.extend(type_differences("input", tracks, &got.tracks));
         found.extend(type_differences("type", lanes, &got.lanes));
         found.extend(type_differences("resource", resources, &got.resources));
+        found.extend(plan_differences(plans, &got.plans));
         found.extend(told("seed", format!("{seed:016X}"), format!("{:016X}", got.seed)));
         found.extend(known("game version", game_version, &got.game_version));
         found.extend(known("bevy_replay", crate_version, &got.crate_version));
@@ -233,6 +261,29 @@ impl Header {
 
 fn listed(items: &[String]) -> String {
     if items.is_empty() { "none".into() } else { items.join(", ") }
+}
+
+/// A side with more plans can play those of the other.
+fn plan_differences(expected: &[PlanOnTape], got: &[PlanOnTape]) -> Vec<HeaderDifference> {
+    let types: BTreeSet<&str> = expected.iter().map(|plan| &*plan.events).collect();
+    let difference = |events: &str| {
+        let got: Vec<&PlanOnTape> = got.iter().filter(|plan| plan.events == events).collect();
+        let is_missing = |plan: &&PlanOnTape| got.iter().all(|other| other.signature != plan.signature);
+        let missing: Vec<&PlanOnTape> =
+            expected.iter().filter(|plan| plan.events == events).filter(is_missing).collect();
+        // The plan of that name says more than a list of all.
+        let namesakes: Vec<&PlanOnTape> =
+            got.iter().filter(|plan| missing.iter().any(|other| other.name == plan.name)).copied().collect();
+        let namesakes = if namesakes.is_empty() { &got } else { &namesakes };
+        let shown = |plans: &[&PlanOnTape]| listed(&plans.iter().map(ToString::to_string).collect::<Vec<_>>());
+        (!missing.is_empty()).then(|| HeaderDifference {
+            field: format!("plan {events}"),
+            expected: shown(&missing),
+            got: shown(namesakes),
+            refused: true,
+        })
+    };
+    types.into_iter().filter_map(difference).collect()
 }
 
 fn type_differences(kind: &str, expected: &[TypeSpec], got: &[TypeSpec]) -> Vec<HeaderDifference> {

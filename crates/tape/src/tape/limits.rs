@@ -56,7 +56,7 @@ impl TapeLimits {
         ids: u64::MAX,
     };
 
-    pub(super) fn check(what: &'static str, found: u64, limit: u64) -> Result<(), TapeError> {
+    pub(crate) fn check(what: &'static str, found: u64, limit: u64) -> Result<(), TapeError> {
         if found > limit { Err(TapeError::OverLimit { what, found, limit }) } else { Ok(()) }
     }
 }

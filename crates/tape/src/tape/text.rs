@@ -120,7 +120,7 @@ pub(super) fn looks_like_text(text: &str) -> bool {
 }
 
 /// Takes the text out of a Markdown fence, if it stands in one.
-fn unfenced(text: &str) -> &str {
+pub(crate) fn unfenced(text: &str) -> &str {
     let text = text.trim_start_matches('\u{feff}').trim();
     let fence = if text.starts_with("```") { '`' } else { '~' };
     let rest = text.trim_start_matches(fence);

@@ -1,7 +1,7 @@
 //! `bevy-replay info`
 
 use crate::output::{Answer, Failure, grouped, length, printable, size};
-use bevy_replay_tape::{EndReason, Tape, TapeLimits};
+use bevy_replay_tape::{EndReason, PlanOnTape, Tape, TapeLimits};
 use serde_json::json;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub(crate) struct Info {
 impl Info {
     pub(crate) fn run(self, limits: TapeLimits) -> Result<Answer, Failure> {
         let bytes = crate::bytes(&self.tape, limits)?;
-        let tape = Tape::from_bytes_limited(&bytes, limits).map_err(|error| crate::bad(&self.tape, &error))?;
+        let tape = crate::read(&self.tape, &bytes, limits)?;
         let name = self.tape.file_name().unwrap_or(self.tape.as_os_str()).to_string_lossy().into_owned();
         if self.json {
             return Ok(Answer::text(format!("{}\n", as_json(&tape, &name, bytes.len() as u64))));
@@ -80,6 +80,7 @@ fn as_json(tape: &Tape, name: &str, size_bytes: u64) -> serde_json::Value {
         "entities": tape.initial.as_ref().map(|image| image.roster.len()),
         "types": header.lanes.len() + header.resources.len(),
         "inputs": tape.tracks.iter().map(|track| json!({ "name": track.name, "type": track.schema.to_string(), "changes": track.changes.len() })).collect::<Vec<_>>(),
+        "plans": header.plans.iter().map(|plan| json!({ "events": plan.events, "name": plan.name, "signature": plan.signature, "stored": plan.plan.is_some() })).collect::<Vec<_>>(),
         "roots": tape.digests.roots.len(),
         "values": tape.values.len(),
         "marks": tape.marks,
@@ -118,6 +119,14 @@ fn as_text(tape: &Tape, name: &str, size_bytes: u64) -> String {
     for track in &tape.tracks {
         let (changes, bytes) = (track.changes.len() as u64, track.changes.size_bytes() as u64);
         line(format!("  input    {}: {} changes, {}", track.name, grouped(changes), size(bytes)));
+    }
+    // What is in a plan is the future of some player: only its name is shown.
+    for PlanOnTape { events, name, signature, plan } in &header.plans {
+        let plan = plan.as_ref().map_or_else(
+            || "not on the tape".into(),
+            |plan| format!("{} events in {} ticks", grouped(plan.events().len() as u64), grouped(plan.ticks())),
+        );
+        line(format!("  plan     {events}: {name}, {plan}, signature {signature}"));
     }
     let roots = tape.digests.roots.len() as u64;
     let every =

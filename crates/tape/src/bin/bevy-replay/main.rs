@@ -6,7 +6,7 @@ mod dump;
 mod info;
 mod output;
 
-use bevy_replay_tape::{Tape, TapeError, TapeLimits};
+use bevy_replay_tape::{Package, PackageError, Tape, TapeError, TapeLimits};
 use clap::{Parser, Subcommand};
 use output::{Answer, Failure};
 use std::path::{Path, PathBuf};
@@ -90,7 +90,19 @@ fn bytes(path: &Path, limits: TapeLimits) -> Result<Vec<u8>, Failure> {
 
 /// Reads a tape.
 fn tape(path: &Path, limits: TapeLimits) -> Result<Tape, Failure> {
-    Tape::from_bytes_limited(&bytes(path, limits)?, limits).map_err(|error| bad(path, &error))
+    read(path, &bytes(path, limits)?, limits)
+}
+
+/// Reads a tape; a package that was changed is none.
+fn read(path: &Path, bytes: &[u8], limits: TapeLimits) -> Result<Tape, Failure> {
+    match core::str::from_utf8(bytes).ok().filter(|text| Package::is_package(text)) {
+        Some(text) => match Package::from_text_limited(text, limits) {
+            Ok(package) => Ok(package.into_tape()),
+            Err(PackageError::Tape(error)) => Err(bad(path, &error)),
+            Err(error) => Err(Failure::Damaged(format!("{}: {error}", path.display()))),
+        },
+        None => Tape::from_bytes_limited(bytes, limits).map_err(|error| bad(path, &error)),
+    }
 }
 
 /// Says why a file is no sound tape.
