@@ -56,7 +56,7 @@ fn game(app: &mut App, fault: u64) {
             }
             let is_wrong = i64::from(tick.0 >= fault.0);
             for step in 0..MOVING {
-                let index = (tick.0 * MOVING + step) as usize % all.len();
+                let index = usize::try_from(tick.0 * MOVING + step).unwrap_or(0) % all.len();
                 if let Ok((mut place, speed)) = units.get_mut(all[index]) {
                     place.0[0] += speed.0[0] + i64::from(push.0) + is_wrong;
                 }
@@ -93,7 +93,7 @@ fn main() -> Result<(), ReplayError> {
     let closed = frames(&mut app, 300, |_, _| ());
     app.world_mut().write_message(InspectorCommand::Toggle);
     // What is looked for is found before the figures begin.
-    let field = Some(("Position".into(), "[0]".into()));
+    let field = Some(("Position".into(), ".0[0]".into()));
     app.world_mut().write_message(InspectorCommand::Select { sim_id: Some(5), field });
     let work = frames(&mut app, 300, |_, _| ());
     println!("a frame with the window closed: {:.3} ms", median(&closed));

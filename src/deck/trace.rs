@@ -89,10 +89,9 @@ impl Trace {
         }
         let after = image.tick;
         let row = self.row_of(image, digest);
-        if let Some(known) = self.row(after) {
-            if known[..self.type_count] != row[..self.type_count] {
-                self.cut(after - 1);
-            }
+        let known = self.row(after);
+        if known.is_some_and(|known| known[..self.type_count] != row[..self.type_count]) {
+            self.cut(after - 1);
         }
         match self.last.take_if(|last| last.tick + 1 == after) {
             Some(mut before) => {

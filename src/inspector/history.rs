@@ -31,6 +31,7 @@ impl Line {
         }
     }
 
+    #[cfg(test)]
     pub(super) fn points(&self) -> &[(u64, f64)] {
         &self.points
     }

@@ -74,7 +74,7 @@ fn play(
     for (id, mut place, speed) in &mut foes {
         place.x += speed.0 * f32::from(steer.x) * if is_wrong && id.0 == 3 { 1.5 } else { 1.0 };
     }
-    if tick.0 % 4 == 0 && loot.random_bool(0.5) {
+    if tick.0.is_multiple_of(4) && loot.random_bool(0.5) {
         score.0 += 1;
     }
 }
@@ -197,9 +197,9 @@ fn a_history_has_both_runs_and_finds_changes() -> Done {
     until(&mut app, |_| true);
     let history = model(&app).history.as_ref().ok_or("a history")?;
     let (expected, got) = (history.expected.points(), history.got.points());
-    assert_eq!((expected.len(), got.len()), (TICKS as usize + 1, TICKS as usize + 1));
+    assert_eq!((expected.len() as u64, got.len() as u64), (TICKS + 1, TICKS + 1));
     let parts = expected.iter().zip(got).position(|(a, b)| a != b);
-    assert_eq!(parts, Some(FAULT as usize + 1), "the state after the tick of the fault");
+    assert_eq!(parts.map(|at| at as u64), Some(FAULT + 1), "the state after the tick of the fault");
     assert_eq!((history.change_before(300), history.change_after(300)), (Some(299), Some(301)));
     assert_eq!(history.change_after(TICKS), None);
     let drawn = history.got.drawn(0.0, TICKS as f64, 50);
@@ -329,7 +329,7 @@ fn what_was_played_stays_while_the_window_is_closed() -> Done {
     let field = Some(("Position".into(), ".x".into()));
     command(&mut app, InspectorCommand::Select { sim_id: Some(3), field });
     until(&mut app, |_| true);
-    assert_eq!(model(&app).history.as_ref().map(|history| history.got.points().len()), Some(TICKS as usize + 1));
+    assert_eq!(model(&app).history.as_ref().map(|history| history.got.points().len() as u64), Some(TICKS + 1));
     Ok(())
 }
 

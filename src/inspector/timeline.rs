@@ -12,6 +12,17 @@ pub(super) struct Window {
 /// Fewest ticks that are shown: each is wide enough to be clicked.
 const TICKS_MIN: f64 = 16.0;
 
+/// Returns the integer part of a number, and 0 below that.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts of floats saturate")]
+pub(super) fn whole(number: f64) -> u64 {
+    number as u64
+}
+
+/// Returns how many of these go into a length.
+pub(super) fn count(length: f32, each: f32) -> usize {
+    usize::try_from(whole(f64::from(length / each))).unwrap_or(usize::MAX)
+}
+
 impl Window {
     /// Shows all of these.
     pub(super) fn all(ticks: &Range<u64>) -> Self {
@@ -28,11 +39,15 @@ impl Window {
         (tick - self.start) / self.length()
     }
 
+    /// Returns where a tick begins on a line that begins at `left`.
+    #[expect(clippy::cast_possible_truncation, reason = "pixels are few")]
+    pub(super) fn x(&self, tick: f64, left: f32, width: f32) -> f32 {
+        left + self.place(tick) as f32 * width
+    }
+
     /// Returns the tick at a place.
     pub(super) fn tick_at(&self, place: f64, ticks: &Range<u64>) -> u64 {
-        let tick = (self.start + place * self.length()).floor().max(0.0);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts of floats saturate")]
-        let tick = tick as u64;
+        let tick = whole(self.start + place * self.length());
         tick.clamp(ticks.start, ticks.end.saturating_sub(1).max(ticks.start))
     }
 
@@ -73,8 +88,7 @@ impl Window {
     /// Returns the ticks of each of so many columns of equal width; at least one each.
     pub(super) fn columns(&self, count: usize) -> impl Iterator<Item = Range<u64>> + use<> {
         let (start, step) = (self.start, self.length() / count.max(1) as f64);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts of floats saturate")]
-        let tick = move |column: usize| (start + step * column as f64).max(0.0) as u64;
+        let tick = move |column: usize| whole(start + step * column as f64);
         (0..count).map(move |column| tick(column)..tick(column + 1).max(tick(column) + 1))
     }
 }

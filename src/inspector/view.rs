@@ -6,7 +6,7 @@ mod timeline;
 use super::InspectorCommand as Command;
 use super::model::{Model, Pane};
 use super::palette::{Palette, paint_sign};
-use super::timeline::Mark;
+use super::timeline::{Mark, whole};
 use crate::deck::{DeckState, Speed};
 use crate::numbers::{clock, grouped, size};
 use bevy_egui::egui::{
@@ -161,13 +161,13 @@ fn place(ui: &mut Ui, model: &Model, palette: &Palette, asked: &mut Vec<Command>
     let drag = DragValue::new(&mut tick)
         .range(first..=model.ticks.end.saturating_sub(1) as f64)
         .speed(model.window.map_or(1.0, |window| window.length() / 500.0))
-        .custom_formatter(move |tick, _| if tick <= first { "start".into() } else { grouped(tick.max(0.0) as u64) })
+        .custom_formatter(move |tick, _| if tick <= first { "start".into() } else { grouped(whole(tick)) })
         .custom_parser(move |text| match text.trim() {
             "start" => Some(first),
             text => text.replace(',', "").parse().ok(),
         });
     if ui.add(drag).labelled_by(label.id).changed() {
-        asked.push(Command::Seek((tick + 1.0).max(0.0) as u64));
+        asked.push(Command::Seek(whole(tick + 1.0)));
     }
     let time = model.shown_tick().map_or(0.0, |tick| model.time_of(tick).as_secs_f64());
     let last = grouped(model.ticks.end.saturating_sub(1));

@@ -4,7 +4,7 @@ use super::super::InspectorCommand as Command;
 use super::super::history::Line as History;
 use super::super::model::{Model, Pane};
 use super::super::palette::{Palette, paint_sign};
-use super::super::timeline::Mark;
+use super::super::timeline::{Mark, count};
 use super::{ROW_HEIGHT, WIDE, named, signed, tab};
 use crate::numbers::grouped;
 use bevy_egui::egui::{
@@ -255,7 +255,7 @@ fn history(ui: &mut Ui, model: &mut Model, palette: &Palette, asked: &mut Vec<Co
     }
     // A state after n ticks stands at the end of tick n - 1.
     let (from, to) = (window.start, window.end);
-    let columns = (ui.available_width().max(50.0) / 2.0) as usize;
+    let columns = count(ui.available_width().max(50.0), 2.0);
     let line = |history: &History, name: &str, mark: Mark| {
         let points: Vec<[f64; 2]> = history.drawn(from, to, columns);
         Line::new(name, PlotPoints::from(points)).color(palette.color(mark)).width(2.0)

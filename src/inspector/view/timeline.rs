@@ -3,7 +3,7 @@
 use super::super::InspectorCommand as Command;
 use super::super::model::Model;
 use super::super::palette::{Palette, paint_sign};
-use super::super::timeline::{Content, Mark};
+use super::super::timeline::{Content, Mark, count};
 use super::tick_text;
 use bevy_egui::egui::text::{LayoutJob, TextWrapping};
 use bevy_egui::egui::{
@@ -37,8 +37,7 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, palette: &Palette, asked: &mu
         let (whole, _) = ui.allocate_exact_size(size, Sense::hover());
         let labels = (whole.width() * 0.25).min(LABELS);
         let rect = Rect::from_min_max(pos2(whole.left() + labels, whole.top()), whole.max);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a width in pixels")]
-        let columns = (rect.width() / COLUMN).max(1.0) as usize;
+        let columns = count(rect.width(), COLUMN).max(1);
         model.columns = columns;
         let response = ui.interact(rect, id(), Sense::click_and_drag());
         paint(ui, whole, rect, model, palette);
@@ -64,7 +63,7 @@ fn paint(ui: &Ui, whole: Rect, rect: Rect, model: &Model, palette: &Palette) {
     let Some(window) = model.window else { return };
     let painter = ui.painter_at(whole);
     let font = FontId::proportional(12.0);
-    let x = |tick: f64| rect.left() + window.place(tick) as f32 * rect.width();
+    let x = |tick: f64| window.x(tick, rect.left(), rect.width());
     painter.rect_filled(rect, 2.0, palette.deep);
     if model.rows.is_empty() {
         let text = "no ticks yet: record, or play a tape";
@@ -158,11 +157,11 @@ fn react(ui: &Ui, response: &Response, rect: Rect, model: &mut Model, asked: &mu
         && !model.ticks.is_empty()
     {
         let near = |tick: u64| {
-            let x = rect.left() + window.place(tick as f64) as f32 * rect.width();
+            let x = window.x(tick as f64, rect.left(), rect.width());
             (x - pointer.x).abs() <= REACH
         };
         // A click on a sign goes to just where it stands.
-        let row = model.rows.get(((pointer.y - rect.top()) / LINE).max(0.0) as usize);
+        let row = model.rows.get(count(pointer.y - rect.top(), LINE));
         let sign = row.filter(|_| response.clicked()).and_then(|row| match &row.content {
             Content::Points(_, points) => points.iter().map(|(tick, _)| *tick).find(|tick| near(*tick)),
             Content::Bars(_) => None,
@@ -190,10 +189,10 @@ fn react(ui: &Ui, response: &Response, rect: Rect, model: &mut Model, asked: &mu
         if !model.ticks.is_empty() && !response.dragged() {
             let tick = window.tick_at(place(pointer.x), &model.ticks);
             let mut text = format!("tick {}", tick_text(model, tick));
-            if let Some(row) = model.rows.get(((pointer.y - rect.top()) / LINE).max(0.0) as usize) {
+            if let Some(row) = model.rows.get(count(pointer.y - rect.top(), LINE)) {
                 text = format!("{}\n{text}", row.label);
                 if let Content::Points(_, points) = &row.content {
-                    let x = |tick: u64| rect.left() + window.place(tick as f64) as f32 * rect.width();
+                    let x = |tick: u64| window.x(tick as f64, rect.left(), rect.width());
                     let near = points.iter().find(|(tick, _)| (x(*tick) - pointer.x).abs() <= REACH);
                     if let Some((_, note)) = near.filter(|(_, note)| !note.is_empty()) {
                         text = format!("{text}\n{note}");
