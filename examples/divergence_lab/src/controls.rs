@@ -57,7 +57,7 @@ fn press_keys(
     for fault in &switched {
         faults.switch(*fault);
     }
-    if !switched.is_empty() || keys.just_pressed(KeyCode::Enter) {
+    if !switched.is_empty() || keys.just_pressed(KeyCode::KeyR) {
         play(&tape, &mut deck);
     }
 }

@@ -10,7 +10,7 @@ use bevy::prelude::*;
 use bevy_replay::prelude::*;
 
 /// From the middle of the garden to its edges.
-pub const GARDEN: Vec2 = Vec2::new(600.0, 320.0);
+pub const GARDEN: Vec2 = Vec2::new(600.0, 240.0);
 
 /// How many there are at the beginning, in the order of their sim ids.
 pub const POPULATION: [(Kind, u64); 3] = [(Kind::Moth, 200), (Kind::Beetle, 80), (Kind::Bat, 20)];

@@ -3,7 +3,7 @@
 //! Run it in its own folder: `cargo run`, before Rust 1.97.1 `cargo run --ignore-rust-version`. A tape of the clean game
 //! is played; the keys 1 to 7 switch a fault and play it again. The first difference stops it: the inspector shows the
 //! tick, the entity, the type and the field, with both values, and the entity is ringed in the garden. F12 opens and
-//! closes the inspector, Enter plays again. Take over in the inspector, and the lantern follows the mouse; a click claps.
+//! closes the inspector, R plays again. Take over in the inspector, and the lantern follows the mouse; a click claps.
 //!
 //! What to look at: each fault has another cause, and is found where it was planted: `src/faults.rs` says where.
 

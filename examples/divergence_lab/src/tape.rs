@@ -19,7 +19,7 @@ pub fn game(app: &mut App) {
 pub fn script() -> impl Iterator<Item = Lantern> {
     (0_i16..).take(TICKS as usize).map(|tick| {
         let (side, along) = (tick % 256 / 64, tick % 64 * 4 - 128);
-        let (x, y) = [(along * 2, 128), (256, -along), (-along * 2, -128), (-256, along)][side as usize];
+        let (x, y) = [(along * 2, 96), (256, -along * 3 / 4), (-along * 2, -96), (-256, along * 3 / 4)][side as usize];
         Lantern { x, y, clap: tick % 90 == 45 }
     })
 }

@@ -7,8 +7,8 @@ use bevy::prelude::*;
 use bevy::render::render_resource::{Extent3d, TextureDimension, TextureFormat};
 use bevy_egui::egui::{Align2, Area, Color32, FontId, Frame, Grid, Id, LayerId, Pos2, RichText, Stroke};
 use bevy_egui::{EguiContexts, EguiPrimaryContextPass};
-use bevy_replay::InspectorSelection;
 use bevy_replay::prelude::*;
+use bevy_replay::{Inspector, InspectorSelection};
 
 const NIGHT: Color = Color::srgb(0.035, 0.05, 0.09);
 const LAWN: Color = Color::srgb(0.07, 0.12, 0.12);
@@ -19,6 +19,9 @@ const NECTAR: Color = Color::srgb(1.0, 0.55, 0.35);
 const EGG: Color = Color::srgb(0.78, 0.86, 0.98);
 const LIGHT: Color = Color::srgb(1.0, 0.80, 0.42);
 const RING: Color32 = Color32::from_rgb(0xF0, 0xE4, 0x42);
+
+/// Room of the legend, in pixels.
+const LEGEND: Vec2 = Vec2::new(480.0, 180.0);
 
 /// White shapes, tinted by sprites.
 #[derive(Resource)]
@@ -46,7 +49,7 @@ impl Plugin for ViewPlugin {
         app.insert_resource(ClearColor(NIGHT)).insert_resource(shapes);
         app.add_observer(show_creature).add_observer(show_nectar).add_observer(show_egg);
         app.add_systems(Startup, show_garden);
-        app.add_systems(Update, carry_light);
+        app.add_systems(Update, (carry_light, fit_garden));
         app.add_systems(EguiPrimaryContextPass, (show_selected, show_faults));
     }
 }
@@ -78,23 +81,50 @@ fn show_garden(shapes: Res<Shapes>, mut commands: Commands) {
 fn show_creature(added: On<Add<Creature>>, creatures: Query<&Creature>, shapes: Res<Shapes>, mut commands: Commands) {
     let Ok(creature) = creatures.get(added.entity) else { return };
     commands.entity(added.entity).insert(match creature.kind {
-        Kind::Moth => sprite(&shapes.wing, MOTH, Vec2::new(9.0, 12.0)),
-        Kind::Beetle => sprite(&shapes.disc, BEETLE, Vec2::new(14.0, 9.0)),
-        Kind::Bat => sprite(&shapes.wing, BAT, Vec2::new(16.0, 30.0)),
+        Kind::Moth => sprite(&shapes.wing, MOTH, Vec2::new(14.0, 18.0)),
+        Kind::Beetle => sprite(&shapes.disc, BEETLE, Vec2::new(20.0, 13.0)),
+        Kind::Bat => sprite(&shapes.wing, BAT, Vec2::new(26.0, 48.0)),
     });
 }
 
 fn show_nectar(added: On<Add<Nectar>>, shapes: Res<Shapes>, mut commands: Commands) {
-    commands.entity(added.entity).insert(sprite(&shapes.disc, NECTAR, Vec2::splat(6.0)));
+    commands.entity(added.entity).insert(sprite(&shapes.disc, NECTAR, Vec2::splat(9.0)));
 }
 
 fn show_egg(added: On<Add<Egg>>, shapes: Res<Shapes>, mut commands: Commands) {
-    commands.entity(added.entity).insert(sprite(&shapes.disc, EGG, Vec2::new(7.0, 10.0)));
+    commands.entity(added.entity).insert(sprite(&shapes.disc, EGG, Vec2::new(11.0, 15.0)));
 }
 
 fn carry_light(lantern: Res<Lantern>, flame: Res<Flame>, mut glow: Single<&mut Transform, With<Glow>>) {
     glow.translation = Vec3::new(lantern.x.into(), lantern.y.into(), glow.translation.z);
     glow.scale = Vec3::splat(0.9 + flame.0 * 0.1);
+}
+
+/// What is left of the window for the garden: all below the legend, or what the inspector leaves free beside it.
+fn free_room(window: Vec2, is_inspector_open: bool) -> Rect {
+    let room = if is_inspector_open {
+        Rect::new(LEGEND.x, 0.0, window.x, window.y * 0.33)
+    } else {
+        Rect::new(0.0, LEGEND.y, window.x, window.y)
+    };
+    room.inflate(-8.0)
+}
+
+/// Moves the camera so that the garden fills what is left of the window.
+fn fit_garden(
+    window: Option<Single<&Window>>,
+    inspector: Res<Inspector>,
+    mut camera: Single<(&mut Transform, &mut Projection), With<Camera>>,
+) {
+    let Some(window) = window else { return };
+    let room = free_room(window.size(), inspector.is_open());
+    let units_per_pixel = (GARDEN * 2.0 / room.size().max(Vec2::ONE)).max_element();
+    let aside = (room.center() - window.size() / 2.0) * units_per_pixel;
+    let (transform, projection) = &mut *camera;
+    transform.translation = Vec3::new(-aside.x, aside.y, transform.translation.z);
+    if let Projection::Orthographic(projection) = &mut **projection {
+        projection.scale = units_per_pixel;
+    }
 }
 
 /// A ring and a label on the entity that is selected in the inspector.
@@ -127,7 +157,7 @@ fn show_selected(
 fn show_faults(mut contexts: EguiContexts, faults: Res<Faults>) {
     let Ok(context) = contexts.ctx_mut() else { return };
     let frame = Frame::new().fill(Color32::from_black_alpha(190)).inner_margin(8_i8).corner_radius(6_u8);
-    Area::new(Id::new("faults")).anchor(Align2::LEFT_BOTTOM, [8.0, -8.0]).interactable(false).show(context, |ui| {
+    Area::new(Id::new("faults")).anchor(Align2::LEFT_TOP, [8.0, 8.0]).interactable(false).show(context, |ui| {
         frame.show(ui, |ui| {
             Grid::new("legend").spacing([10.0, 2.0]).show(ui, |ui| {
                 for (key, planted) in (1..).zip(&PLANTED) {
@@ -141,7 +171,7 @@ fn show_faults(mut contexts: EguiContexts, faults: Res<Faults>) {
                     ui.end_row();
                 }
             });
-            let keys = "1–7 switch a fault and play the tape   Enter play again   F12 inspector";
+            let keys = "1–7 switch a fault and play the tape   R play again   F12 inspector";
             ui.label(RichText::new(keys).size(12.0).color(Color32::WHITE));
         });
     });
