@@ -6,8 +6,8 @@ use bevy::prelude::*;
 use bevy_replay::devices::Keyboard;
 use bevy_replay::prelude::*;
 
-pub fn replayable(order: TickOrder, app: &mut App) {
-    app.add_plugins((headless_plugins, ReplayPlugin::new("breakout").order(order), RawInputPlugin::default(), game));
+pub fn replayable(app: &mut App) {
+    app.add_plugins((headless_plugins, ReplayPlugin::new("breakout"), RawInputPlugin::default(), game));
     app.register_authoritative::<(Ball, Brick, Collider, Paddle, Velocity, Wall)>()
         .register_authoritative_reflect::<Transform>()
         .register_authoritative_resource::<Score>();

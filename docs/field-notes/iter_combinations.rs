@@ -5,7 +5,7 @@ use crate::stand_ins::headless_plugins;
 use bevy::prelude::*;
 use bevy_replay::prelude::*;
 
-pub fn replayable(order: TickOrder, app: &mut App) {
-    app.add_plugins((headless_plugins, ReplayPlugin::new("iter_combinations").order(order), game));
+pub fn replayable(app: &mut App) {
+    app.add_plugins((headless_plugins, ReplayPlugin::new("iter_combinations"), RawInputPlugin::default(), game));
     app.register_authoritative::<(Mass, Acceleration, LastPos, Star)>().register_authoritative_reflect::<Transform>();
 }

@@ -33,6 +33,7 @@ pub struct Planted {
     pub sim_id: Option<u64>,
     pub type_name: &'static str,
     pub path: &'static str,
+    /// The end of the system's name.
     pub system: &'static str,
 }
 
@@ -113,6 +114,13 @@ impl Planted {
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         PLANTED.iter().find(|planted| planted.name == name)
+    }
+
+    /// Whether the report names the system, as [`Headless::compare_with`] can.
+    #[must_use]
+    pub fn is_blamed_by(&self, report: &Report) -> bool {
+        let first = report.divergence.as_ref().and_then(|divergence| divergence.first_wrong.as_ref());
+        first.is_some_and(|first| first.systems.iter().any(|system| system.ends_with(self.system)))
     }
 
     /// The entity, as in reports.

@@ -103,7 +103,10 @@ fn find_all(tape: &Tape) -> Result<ExitCode, ReplayError> {
         });
         let report = Headless::new(tape::game).compare_with(Headless::new(game), tape)?;
         println!("{}: {}", planted.name, report.first_divergence());
-        failed += usize::from(!planted.is_found_by(&report));
+        if let Some(first) = report.divergence.as_ref().and_then(|found| found.first_wrong.as_ref()) {
+            println!("  first wrong system: {first}");
+        }
+        failed += usize::from(!planted.is_found_by(&report) || !planted.is_blamed_by(&report));
     }
     println!("{} of {} answers are right", PLANTED.len() + 1 - failed, PLANTED.len() + 1);
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -53,9 +53,19 @@ fn each_fault_is_found_where_it_was_planted() -> Outcome {
 }
 
 #[test]
-fn each_fault_is_found_side_by_side() -> Outcome {
+fn each_fault_is_found_side_by_side_and_its_system_named() -> Outcome {
     for planted in &PLANTED {
-        assert_found(planted, &clean().compare_with(with(planted.fault), &*TAPE)?);
+        let report = clean().compare_with(with(planted.fault), &*TAPE)?;
+        assert_found(planted, &report);
+        assert!(planted.is_blamed_by(&report), "{planted:?}\n{report}");
     }
+    Ok(())
+}
+
+#[test]
+fn wrong_answer_does_not_count() -> Outcome {
+    let report = with(Fault::LastBit).verify(&*TAPE)?.report().clone();
+    let elsewhere = Planted { tick: 161, ..*Fault::LastBit.planted() };
+    assert!(!elsewhere.is_found_by(&report) && !elsewhere.is_blamed_by(&report));
     Ok(())
 }
