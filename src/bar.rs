@@ -157,8 +157,6 @@ struct Bar {
     corner: BarCorner,
     /// The recording that was taken from the deck last.
     taken: Option<Arc<Tape>>,
-    /// Whether the bar has told ticks that keys are text.
-    has_keyboard: bool,
 }
 
 impl Plugin for RecorderBarPlugin {
@@ -168,7 +166,7 @@ impl Plugin for RecorderBarPlugin {
         }
         let settings = Settings { tests: self.tests.clone(), ..Settings::default() };
         let model = Model::new(settings);
-        app.insert_resource(Bar { model, corner: self.corner, taken: None, has_keyboard: false })
+        app.insert_resource(Bar { model, corner: self.corner, taken: None })
             .insert_resource(self.keys)
             .init_resource::<RecorderText>()
             .init_resource::<Jobs>()
@@ -285,13 +283,17 @@ fn draw(
 
 /// While the player types a path, keys are text: no tick sees them, and no tape holds them.
 #[cfg(feature = "raw-input")]
-fn keep_text_from_ticks(wants: Res<EguiWantsInput>, mut bar: ResMut<Bar>, focus: Option<ResMut<crate::TextFocus>>) {
+fn keep_text_from_ticks(
+    wants: Res<EguiWantsInput>,
+    bar: Res<Bar>,
+    focus: Option<ResMut<crate::TextFocus>>,
+    mut has_keyboard: Local<bool>,
+) {
     let types = bar.model.prompt.is_some() && wants.wants_any_keyboard_input();
     if let Some(mut focus) = focus
-        && types != bar.has_keyboard
+        && types != *has_keyboard
     {
-        focus.0 = types;
-        bar.has_keyboard = types;
+        (focus.0, *has_keyboard) = (types, types);
     }
 }
 

@@ -242,9 +242,9 @@ fn speed_is_in_ticks_per_frame_past_the_limit_of_bevy() -> Outcome {
         for _ in 0..20 {
             app.update();
         }
-        // On a slow machine a frame's budget may hold fewer.
+        // On a slow machine a frame's budget may hold fewer, but not none.
         let ran = tick(&app) - 1;
-        assert!(ran <= ticks && (ran == ticks || times > 4.0), "{ran} ticks at {times}");
+        assert!((ticks.min(20)..=ticks).contains(&ran), "{ran} ticks at {times}");
     }
     Ok(())
 }
