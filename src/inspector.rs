@@ -359,10 +359,6 @@ impl Inspector {
                     deck.cancel_seek();
                 }
                 model.cancel_work();
-                if self.export.take().is_some() {
-                    model.is_exporting = false;
-                    model.tell("the export was cancelled");
-                }
             }
         }
     }
@@ -404,6 +400,9 @@ fn announce(
     all: Query<(Entity, &SimId)>,
     mut commands: Commands,
 ) {
+    if !inspector.is_open {
+        return; // what was selected stays so
+    }
     let selected = &inspector.model.selection;
     let sim_id = selected.of.flatten();
     let known = selection.entity.filter(|entity| ids.get(*entity).is_ok_and(|id| Some(id.0) == sim_id));

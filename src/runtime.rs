@@ -228,12 +228,13 @@ pub(crate) fn begin_tick(world: &mut World) {
             // Live input for this one and the rest; one that cannot be let in at all is left out.
             first = if core::mem::replace(&mut is_live, true) { failed + 1 } else { failed };
         }
+        runtime.with_probes(world, |probes, state| probes.begin_tick(state));
         #[cfg(feature = "plan")]
         if counts {
             runtime.registry.send_due(world);
+            runtime.with_probes(world, |probes, state| probes.border_step("the event plan", state));
         }
         runtime.delayed_before = runtime.delayed.count(world);
-        runtime.with_probes(world, |probes, state| probes.begin_tick(state));
     });
     #[cfg(feature = "states")]
     crate::input::states::transition(world);

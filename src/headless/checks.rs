@@ -33,7 +33,10 @@ impl fmt::Display for Leak {
 pub(crate) struct Straight {
     pub(crate) roots: Vec<u64>,
     images: Vec<Image>,
-    #[cfg_attr(not(feature = "testing"), expect(dead_code, reason = "the audit asks it"))]
+    /// The state that the game itself starts from.
+    #[cfg(feature = "testing")]
+    pub(crate) initial: Option<Image>,
+    #[cfg(feature = "testing")]
     pub(crate) game: Headless,
 }
 
@@ -53,7 +56,8 @@ impl Headless {
         for image in &straight.images {
             let part = part_from(&tape, image, &straight.roots, every);
             let mut game = make();
-            game.begin(&Arc::new(part.clone()), PlayOptions { forget: true, ..PlayOptions::verify() })?;
+            // Whatever rules the tape was made with: the states it is compared with are this game's own.
+            game.begin(&Arc::new(part.clone()), PlayOptions { forget: true, force: true, ..PlayOptions::verify() })?;
             game.drive(part.ticks().end)?;
             let report = game.finished_report(&part)?;
             if let Some(tick) = report.divergence.as_ref().and_then(|found| found.tick) {
@@ -126,7 +130,14 @@ impl Headless {
         }
         self.drive(ticks.end)?;
         let roots = self.with(|_, runtime| runtime.history.as_ref().map(|history| history.roots().to_vec()));
-        Ok(Straight { roots: roots.unwrap_or_default(), images, game: self })
+        Ok(Straight {
+            roots: roots.unwrap_or_default(),
+            images,
+            #[cfg(feature = "testing")]
+            initial: self.with(|_, runtime| runtime.initial.take()),
+            #[cfg(feature = "testing")]
+            game: self,
+        })
     }
 }
 

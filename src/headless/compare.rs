@@ -3,8 +3,12 @@
 use super::{Headless, Pacing, ReplayError, TapeSource};
 use crate::deck::PlayOptions;
 use crate::runtime::{self, Observed};
+use crate::tick::AmbiguousPairs;
 use crate::tick::order::BuildSettings;
+use crate::tick::probes::Probes;
+use bevy_ecs::prelude::*;
 use bevy_replay_tape::{Comparison, Evidence, Report, first_wrong};
+use std::collections::BTreeSet;
 
 impl Headless {
     /// Plays the inputs of a tape and reports where the states part from the recorded ones. Never refuses rules.
@@ -32,6 +36,7 @@ impl Headless {
         let tape = tape.tape()?;
         for side in [&mut self, &mut other] {
             side.app.world_mut().get_resource_or_init::<BuildSettings>().is_probed = true;
+            side.app.init_resource::<Probes>();
             side.begin(&tape, PlayOptions { forget: true, ..PlayOptions::inputs_only() })?;
         }
         let mut comparison = Comparison::new(&self.header(), &other.header());
@@ -53,7 +58,9 @@ impl Headless {
                 if comparison.tick(tick, &evidence(expected, &types[0]), &evidence(got, &types[1])) {
                     comparison.annotate(|found| {
                         found.inputs = tape.inputs_text(tick);
-                        found.first_wrong = first_wrong(&expected.effects, &got.effects);
+                        let open = [&self, &other].map(|side| open_pairs(side.app.world()));
+                        let is_open = |a: &str, b: &str| open.iter().any(|open| open.contains(&(a.into(), b.into())));
+                        found.first_wrong = first_wrong(&expected.effects, &got.effects, is_open);
                         other.with(|world, runtime| {
                             found.names = runtime::names(world, found.sim_ids());
                             if at_once == 1 {
@@ -87,6 +94,12 @@ impl Headless {
 
 /// Ticks that one app runs before the other follows: enough for frames of many ticks.
 const TICKS_AT_ONCE: u64 = 48;
+
+/// The names of systems of which the game leaves the order open.
+fn open_pairs(world: &World) -> BTreeSet<(String, String)> {
+    let pairs = world.get_resource::<AmbiguousPairs>().into_iter().flat_map(|found| &found.pairs);
+    pairs.map(|pair| (pair.first.clone(), pair.second.clone())).collect()
+}
 
 fn evidence<'a>(observed: &'a Observed, types: &'a [u64]) -> Evidence<'a> {
     Evidence { root: Some(observed.digest.root), types: Some(types), image: Some(&observed.image) }

@@ -39,12 +39,15 @@ impl Headless {
         self
     }
 
-    /// Gives every second simulated entity a component of ours, so that queries visit them in another order: digests must
-    /// not change. Where they do, a loop depends on its order; `query.iter().sort::<&SimId>()` has one that does not.
+    /// Gives about half of the simulated entities a component of ours, so that queries visit them in another order:
+    /// digests must not change. Where they do, a loop depends on its order; `query.iter().sort::<&SimId>()` has one that
+    /// does not.
     #[must_use]
-    pub fn scattered(mut self) -> Self {
-        self.app.add_observer(|added: On<Add<SimId>>, ids: Query<&SimId>, mut commands: Commands| {
-            if ids.get(added.entity).is_ok_and(|id| id.0 % 2 == 0) {
+    pub fn scattered(mut self, seed: u64) -> Self {
+        let key = 0x9E37_79B9_7F4A_7C15 ^ (seed << 1);
+        let is_chosen = move |id: u64| id.wrapping_add(1).wrapping_mul(key).count_ones().is_multiple_of(2);
+        self.app.add_observer(move |added: On<Add<SimId>>, ids: Query<&SimId>, mut commands: Commands| {
+            if ids.get(added.entity).is_ok_and(|id| is_chosen(id.0)) {
                 commands.entity(added.entity).insert(Scattered);
             }
         });

@@ -244,6 +244,7 @@ impl ScheduleBuildPass for FixedOrder {
         graph.initialize(world);
         let mut systems: Vec<SystemKey> = dependencies.graph().nodes().collect();
         systems.sort_unstable(); // keys ascend in the order of registration
+        let by_registration = systems.clone();
         let conflicts = Conflicts::new(graph, &systems);
 
         let types = reads::authoritative(world);
@@ -281,7 +282,14 @@ impl ScheduleBuildPass for FixedOrder {
             }
         }
         if settings.is_probed && self.place == Place::Tick && self.label != FixedMain.intern() {
-            self.probes.insert(world, graph, &mut dependencies, self.label)?;
+            // Systems that do not concern each other run in one order in all apps, so that each finds the same state.
+            let order = match settings.order {
+                TickOrder::AsScheduled => {
+                    dependencies.toposort().map_err(ScheduleBuildError::FlatDependencySort)?.to_vec()
+                }
+                _ => registration_order(dependencies.graph(), &by_registration),
+            };
+            self.probes.insert(world, graph, &mut dependencies, self.label, order);
         }
         if self.place == Place::Engine {
             return Ok(()); // nobody could order its systems

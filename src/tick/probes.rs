@@ -7,7 +7,7 @@ use crate::runtime;
 use crate::state::capture::Capturer;
 use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::{
-    ApplyDeferred, FlattenedDependencies, InternedScheduleLabel, NodeId, ScheduleBuildError, ScheduleGraph, SystemKey,
+    ApplyDeferred, FlattenedDependencies, InternedScheduleLabel, NodeId, ScheduleGraph, SystemKey,
 };
 use bevy_ecs::system::SystemAccess;
 use bevy_platform::collections::HashMap;
@@ -33,6 +33,18 @@ impl Probes {
         let changed = changes(state, &self.last, &now);
         if !changed.is_empty() {
             self.effects.push(SystemEffect { changed, ..SystemEffect::default() });
+        }
+        self.last = now;
+    }
+
+    /// The border has led to this state, by something with a name.
+    #[cfg(feature = "plan")]
+    pub(crate) fn border_step(&mut self, name: &str, state: &Capturer) {
+        let now: Vec<u64> = digests(state).collect();
+        let changed = changes(state, &self.last, &now);
+        if !changed.is_empty() {
+            let (schedule, systems) = ("the tick's beginning".into(), vec![name.into()]);
+            self.effects.push(SystemEffect { schedule, systems, place: (1, 1), changed, ..SystemEffect::default() });
         }
         self.last = now;
     }
@@ -74,15 +86,15 @@ pub(crate) struct ScheduleProbes {
 }
 
 impl ScheduleProbes {
-    /// Chains a probe behind each system that may change the state.
+    /// Chains a probe behind each system that may change the state. The order is one that the schedule may run in.
     pub(crate) fn insert(
         &mut self,
         world: &mut World,
         graph: &mut ScheduleGraph,
         dependencies: &mut FlattenedDependencies<'_>,
         schedule: InternedScheduleLabel,
-    ) -> Result<(), ScheduleBuildError> {
-        let mut order = dependencies.toposort().map_err(ScheduleBuildError::FlatDependencySort)?.to_vec();
+        mut order: Vec<SystemKey>,
+    ) {
         let sync_point = IntoSystem::into_system(ApplyDeferred).system_type();
         let is_sync_point = |graph: &ScheduleGraph, key: SystemKey| {
             graph.systems.get(key).is_some_and(|node| node.system().system_type() == sync_point)
@@ -132,7 +144,6 @@ impl ScheduleProbes {
             dependencies.add_edge(key, probe);
             last = Some(probe);
         }
-        Ok(())
     }
 }
 

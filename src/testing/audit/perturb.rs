@@ -42,6 +42,9 @@ impl Perturbation {
     }
 }
 
+/// No perturbation at all. Where this differs, no other row can say anything.
+pub(super) const TWICE: &str = "twice in one process";
+
 /// All rows that are games of their own.
 pub(super) fn all(tape: &Tape, shuffles: u64) -> Vec<Perturbation> {
     let per_frame = |rows: Perturbation, ticks: u32| {
@@ -53,6 +56,7 @@ pub(super) fn all(tape: &Tape, shuffles: u64) -> Vec<Perturbation> {
         shuffled = shuffled.with(format!("shuffle {seed}"), move |game| game.order(TickOrder::Shuffled { seed }));
     }
     vec![
+        Perturbation::new(TWICE).with("", |game| game),
         [1, 4, 16].into_iter().fold(Perturbation::new("ticks per frame 1 / 4 / 16"), per_frame),
         Perturbation::new("frame pattern with a 43-tick hitch")
             .with("", move |game| game.pacing(Pacing::Frames(hitches.clone()))),
@@ -60,10 +64,11 @@ pub(super) fn all(tape: &Tape, shuffles: u64) -> Vec<Perturbation> {
             .with("", |game| game.executor(Executor::AsBuilt)),
         shuffled,
         Perturbation::new("entity allocation scrambled").with("", |game| game.scrambled(1)),
-        Perturbation::new("archetypes scrambled").with("", |game| game.scattered()),
+        (1..4).fold(Perturbation::new("archetypes scrambled"), |rows, seed| {
+            rows.with(format!("seed {seed}"), move |game| game.scattered(seed))
+        }),
         Perturbation { needs: Needs::Derived, ..Perturbation::new("derived state cleared each tick") }
             .with("", Headless::clear_derived),
-        Perturbation::new("twice in one process").with("", |game| game),
     ]
 }
 
@@ -71,8 +76,8 @@ pub(super) fn all(tape: &Tape, shuffles: u64) -> Vec<Perturbation> {
 /// of which Bevy lets through what its clamp allows.
 fn hitches(timestep: Duration) -> Vec<Duration> {
     let frame = |i: u32| match i {
+        9 => timestep * 43,
         20 => timestep * 7 + timestep / 100,
-        50 => timestep * 43,
         _ if i % 33 == 5 => timestep * 2,
         _ => timestep / 2,
     };

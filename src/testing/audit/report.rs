@@ -58,17 +58,25 @@ pub enum AuditOutcome {
         /// In which of the variants, if there are several.
         variant: String,
     },
+    /// The game could not be run so.
+    Failed {
+        /// In which of the variants, if there are several.
+        variant: String,
+        /// Why.
+        error: String,
+    },
     /// It could not be tried, and why.
     NotTested(String),
 }
 
 impl AuditOutcome {
-    /// Returns `equal`, `DIFFERS` or `not tested`.
+    /// Returns `equal`, `DIFFERS`, `FAILED` or `not tested`.
     #[must_use]
     pub fn verdict(&self) -> &'static str {
         match self {
             Self::Equal => "equal",
             Self::NotTested(_) => "not tested",
+            Self::Failed { .. } => "FAILED",
             _ => "DIFFERS",
         }
     }
@@ -87,6 +95,7 @@ impl AuditOutcome {
             Self::Leaks(leak) => leak.to_string(),
             Self::Threads { threads, tick } => format!("tick {tick} [{threads} threads]"),
             Self::Panicked { variant } => format!("the game panicked{}", within(variant)),
+            Self::Failed { variant, error } => format!("{error}{}", within(variant)),
             Self::NotTested(why) => why.clone(),
         }
     }

@@ -33,7 +33,7 @@ impl Child {
         }
         for threads in COUNTS {
             match self.roots(threads) {
-                Err(why) => return AuditOutcome::NotTested(why),
+                Err(failed) => return failed,
                 Ok(roots) => {
                     let differs = expected.digests.roots.iter().zip(&roots).position(|(a, b)| a != b);
                     let short = (expected.digests.roots.len() != roots.len()).then_some(roots.len());
@@ -47,17 +47,24 @@ impl Child {
     }
 
     /// The roots of a process with so many threads.
-    fn roots(&self, threads: usize) -> Result<Vec<u64>, String> {
-        let answer = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
+    fn roots(&self, threads: usize) -> Result<Vec<u64>, AuditOutcome> {
+        let not_started = |error: std::io::Error| AuditOutcome::NotTested(error.to_string());
+        let answer = tempfile::NamedTempFile::new().map_err(not_started)?;
         let mut command = Command::new(&self.program);
         command.args(&self.args).env(THREADS, threads.to_string()).env(ANSWER, answer.path());
-        let output = command.output().map_err(|error| error.to_string())?;
-        let text = std::fs::read_to_string(answer.path()).map_err(|error| error.to_string())?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("a process with {threads} threads ended with {}: {}", output.status, said.trim_end()));
+        let output = command.output().map_err(not_started)?;
+        let variant = format!("{threads} threads");
+        match output.status.code() {
+            Some(0) => {}
+            Some(2) => {
+                let said = String::from_utf8_lossy(&output.stderr);
+                return Err(AuditOutcome::Failed { variant, error: said.lines().last().unwrap_or_default().into() });
+            }
+            _ => return Err(AuditOutcome::Panicked { variant }),
         }
-        text.lines().map(|line| u64::from_str_radix(line, 16).map_err(|error| error.to_string())).collect()
+        let text = std::fs::read_to_string(answer.path()).map_err(not_started)?;
+        let roots = text.lines().map(|line| u64::from_str_radix(line, 16));
+        roots.collect::<Result<_, _>>().map_err(|error| AuditOutcome::Failed { variant, error: error.to_string() })
     }
 }
 
@@ -75,7 +82,10 @@ pub(crate) fn task() -> Option<Task> {
 impl Task {
     /// Plays the tape on that number of threads, and writes the root after each tick.
     pub(crate) fn carry_out(&self, make: impl Fn() -> Headless, tape: &Path) -> Result<(), ReplayError> {
-        TaskPoolOptions::with_num_threads(self.threads).create_default_pools();
+        // So many for systems; what else there is gets one.
+        let mut options = TaskPoolOptions::with_num_threads(self.threads + 2);
+        (options.compute.min_threads, options.compute.max_threads) = (self.threads, self.threads);
+        options.create_default_pools();
         let tape = Arc::new(Tape::load(tape)?);
         let roots = make().executor(Executor::AsBuilt).straight(&tape, u64::MAX)?.roots;
         let text: String = roots.iter().map(|root| format!("{root:016X}\n")).collect();
