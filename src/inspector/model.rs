@@ -395,7 +395,8 @@ impl Model {
                 let drawn: Vec<Option<u64>> = window
                     .columns(self.columns)
                     .map(|ticks| {
-                        let end = trace.draws_after(index, ticks.end.min(trace.range().end.saturating_sub(1)))?;
+                        let end = ticks.end.min(trace.range().end.saturating_sub(1));
+                        let end = trace.draws_after(index, end).filter(|_| ticks.start < end)?; // else not played yet
                         Some(end.saturating_sub(trace.draws_after(index, ticks.start).unwrap_or_default()))
                     })
                     .collect();
