@@ -35,6 +35,7 @@ screen=$!
 trap 'kill $screen 2>/dev/null || true' EXIT
 for _ in {1..100}; do [[ -s $out/display ]] && break; sleep 0.1; done
 export DISPLAY=:$(<"$out/display")
+xdotool mousemove 1279 719 # away from what tells of itself when pointed at
 pid=
 
 start() {

@@ -25,14 +25,15 @@ echo "== prepare them in $scratch"
 sed "s|REPOSITORY|$(dirname "$here")|" "$here/field-notes/Cargo.toml" >"$scratch/Cargo.toml"
 cp "$here"/field-notes/{main,stand_ins}.rs "$scratch/src/"
 # `main` becomes a function that adds to an app; types say how they are written; the adapter sees what is private.
+# Lines keep their numbers, so that a report names those of Bevy's file.
 prepare() {
     local from=$1 to=$2 adapter=$3
     shift 3
     sed -E \
-        -e '/^\/\/!/d' \
+        -e 's|^//!|//|' \
         -e 's/^fn main\(\) \{/pub fn game(app: \&mut App) {/' \
         -e 's/^    App::new\(\)/    app/' \
-        -e '/\.add_plugins\(DefaultPlugins\)/d' \
+        -e 's/\.add_plugins\(DefaultPlugins\)//' \
         -e 's/^        \.run\(\);/    ;/' \
         -e 's/^#\[derive\((Component|Resource, Deref, DerefMut)/#[derive(bevy_replay::Canonical, \1/' \
         "$@" "$examples/$from" >"$scratch/src/games/$to.rs"
@@ -40,7 +41,7 @@ prepare() {
     printf 'use crate::stand_ins::*;\n#[path = "../%s.rs"]\npub mod adapter;\n' "$adapter" >>"$scratch/src/games/$to.rs"
 }
 # Breakout's stepping tool is for its window.
-no_stepping=(-e '/^mod stepping;/d' -e '/^        \.add_plugins\($/,/^        \)$/d')
+no_stepping=(-e 's/^mod stepping;//' -e '/^        \.add_plugins\($/,/^        \)$/s/.*//')
 prepare showcase/breakout.rs breakout_published breakout "${no_stepping[@]}"
 prepare showcase/breakout.rs breakout_in_ticks breakout "${no_stepping[@]}" \
     -e '/^        \.add_systems\($/,/^        \)$/s/Update,/FixedUpdate,/'
@@ -55,6 +56,8 @@ cargo build --quiet --ignore-rust-version
 field_notes=${CARGO_TARGET_DIR:-target}/debug/field_notes
 for game in breakout_published breakout_in_ticks iter_combinations_published iter_combinations_cured; do
     printf '\n== %s\n' "$game"
+    rm -f "$game.tape"
     "$field_notes" "$game" record "$game.tape"
-    "$field_notes" "$game" audit "$game.tape" 2>/dev/null || true # 1: something differs
+    "$field_notes" "$game" verify "$game.tape" 2>&1 || true # 1: the answer is no
+    "$field_notes" "$game" audit "$game.tape" 2>/dev/null || true
 done

@@ -1,4 +1,4 @@
-//! `field_notes GAME record TAPE` plays a game for six seconds and saves the tape; `field_notes GAME audit TAPE` plays the
+//! `field_notes GAME record TAPE` plays an example for six seconds and saves the tape; `field_notes GAME audit TAPE` plays the
 //! tape in ways that must not matter. All commands of `ReplayCli` are there, as `verify`.
 
 mod stand_ins;
@@ -15,7 +15,8 @@ mod games {
 use bevy::prelude::*;
 use bevy_replay::cli::ReplayCli;
 use bevy_replay::prelude::*;
-use bevy_replay::{Finding, coverage};
+use bevy_replay::{Finding, Pacing, coverage};
+use core::time::Duration;
 use games::*;
 use std::process::ExitCode;
 
@@ -49,10 +50,10 @@ fn record(game: Game) -> Result<bevy_replay::Tape, ReplayError> {
     let watched = move |app: &mut App| {
         app.add_plugins(game).add_observer(|found: On<Finding>| println!("finding: {}", *found));
     };
-    let headless = Headless::new(watched).detail(Detail::Values).at(TICKS, |world| match coverage(world) {
-        Ok(coverage) => println!("{coverage}"),
-        Err(error) => println!("no coverage: {error}"),
-    });
+    // On a display of 60 Hz, as in a window.
+    let frames = Pacing::Frames(vec![Duration::from_nanos(1_000_000_000 / 60)]);
+    let headless = Headless::new(watched).detail(Detail::Values).pacing(frames);
+    let headless = headless.at(TICKS, |world| println!("{}", coverage(world)));
     // Only breakout reads them.
     let recorded = headless.inputs(breakout_published::adapter::keys(TICKS)).run()?;
     Ok(bevy_replay::Tape::clone(recorded.tape()))

@@ -1,5 +1,7 @@
 //! What the examples name of renderer and sound, as types without a meaning: neither can change the game.
 
+#![allow(dead_code, reason = "nobody draws or plays them")]
+
 use bevy::prelude::*;
 
 #[derive(Component)]
@@ -41,12 +43,6 @@ pub struct AudioSource;
 #[derive(Component)]
 pub struct AudioPlayer(pub Handle<AudioSource>);
 
-impl AudioPlayer {
-    pub fn new(source: Handle<AudioSource>) -> Self {
-        Self(source)
-    }
-}
-
 #[derive(Component)]
 pub struct PlaybackSettings;
 
@@ -58,5 +54,6 @@ impl PlaybackSettings {
 pub fn headless_plugins(app: &mut App) {
     app.add_plugins((TransformPlugin, bevy::input::InputPlugin, AssetPlugin::default()));
     app.init_asset::<Mesh>().init_asset::<Font>().init_asset::<AudioSource>();
+    app.init_resource::<bevy::text::TextIterScratch>();
     app.init_asset::<ColorMaterial>().init_asset::<StandardMaterial>();
 }

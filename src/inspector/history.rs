@@ -41,8 +41,17 @@ impl Line {
         self.points.iter().any(|(_, value)| !value.is_nan())
     }
 
-    /// Returns the corners of the line between two states, about as many as there are columns at most.
-    pub(super) fn drawn(&self, from: f64, to: f64, columns: usize) -> Vec<[f64; 2]> {
+    /// Returns the strokes of the line between two states, with about as many corners as there are columns at most: one
+    /// for each time in which there is a number. No two neighbours are the same place, which has no direction.
+    pub(super) fn strokes(&self, from: f64, to: f64, columns: usize) -> Vec<Vec<[f64; 2]>> {
+        let mut corners = self.drawn(from, to, columns);
+        corners.dedup();
+        let strokes = corners.split(|corner| !corner[1].is_finite()).filter(|stroke| !stroke.is_empty());
+        strokes.map(<[_]>::to_vec).collect()
+    }
+
+    /// Returns the corners; what is no number is `NaN`.
+    fn drawn(&self, from: f64, to: f64, columns: usize) -> Vec<[f64; 2]> {
         let first = self.points.partition_point(|(after, _)| (*after as f64) < from).saturating_sub(1);
         let end = self.points.partition_point(|(after, _)| (*after as f64) <= to);
         let shown = &self.points[first.min(end)..end];
@@ -250,6 +259,14 @@ mod tests {
         assert_eq!(close, [[5.0, 0.0], [10.0, 0.0], [10.0, 1.0], [20.0, 1.0], [20.0, 2.0], [25.0, 2.0]]);
         let far = line.drawn(0.0, 1000.0, 10);
         assert_eq!((far.len(), far[0][1], far[1][1]), (20, 0.0, 6.0));
+    }
+
+    #[test]
+    fn a_line_has_gaps_where_there_is_no_number_and_never_stands_still() {
+        let mut line = Line { scanned: 9, ..Line::default() };
+        let values = [None, Some(7), None, Some(8)].map(|value| value.map(Value::UInt));
+        [0, 3, 5, 9].into_iter().zip(values).for_each(|(after, value)| line.put(after, value));
+        assert_eq!(line.strokes(0.0, 20.0, 100), [vec![[3.0, 7.0], [5.0, 7.0]], vec![[9.0, 8.0]]]);
     }
 
     #[test]

@@ -202,8 +202,8 @@ fn a_history_has_both_runs_and_finds_changes() -> Done {
     assert_eq!(parts.map(|at| at as u64), Some(FAULT + 1), "the state after the tick of the fault");
     assert_eq!((history.change_before(300), history.change_after(300)), (Some(299), Some(301)));
     assert_eq!(history.change_after(TICKS), None);
-    let drawn = history.got.drawn(0.0, TICKS as f64, 50);
-    assert!(drawn.len() <= 200, "{}", drawn.len());
+    let drawn = history.got.strokes(0.0, TICKS as f64, 50);
+    assert!(drawn.len() == 1 && drawn[0].len() <= 200, "{drawn:?}");
     Ok(())
 }
 

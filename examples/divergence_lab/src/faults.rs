@@ -208,17 +208,19 @@ pub(crate) mod hash_order {
 /// Cure: draw the wind from a stream.
 pub(crate) mod wall_clock {
     use super::*;
-    use std::sync::LazyLock;
-    use std::time::Instant;
+    use std::time::{SystemTime, UNIX_EPOCH};
 
     #[expect(clippy::disallowed_methods, reason = "planted")]
-    static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
+    fn part_of_a_second() -> f32 {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        now.subsec_nanos() as f32 / 1.0e9
+    }
 
     /// It draws as often as the right one, so that only the wind is wrong.
     pub(crate) fn blow(tick: Res<SimTick>, mut rng: Stream<Weather>, mut wind: ResMut<Wind>) {
         if wind_turns(*tick) {
             let [_, y]: [f32; 2] = [rng.random_range(-0.03..0.03), rng.random_range(-0.03..0.03)];
-            *wind = Wind { x: STARTED.elapsed().as_secs_f32().fract() * 0.06 + 0.03, y };
+            *wind = Wind { x: part_of_a_second() * 0.06 - 0.03, y };
         }
     }
 }

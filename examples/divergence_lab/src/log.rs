@@ -3,7 +3,7 @@
 use crate::faults::who;
 use bevy::prelude::*;
 use bevy_replay::prelude::*;
-use bevy_replay::{InspectorSelection, ReplayFinished};
+use bevy_replay::{InspectorSelection, ReplayFinished, Report};
 
 pub fn to_stdout(app: &mut App) {
     app.add_systems(Update, |mut frames: Local<u32>| {
@@ -12,9 +12,13 @@ pub fn to_stdout(app: &mut App) {
             println!("ready");
         }
     });
-    app.add_observer(|found: On<Diverged>| println!("{}", found.report.first_divergence()));
-    app.add_observer(|done: On<ReplayFinished>| println!("finished: {}", done.report));
+    app.add_observer(|found: On<Diverged>| println!("{}", first_line(&found.report)));
+    app.add_observer(|done: On<ReplayFinished>| println!("finished: {}", first_line(&done.report)));
     app.add_systems(PostUpdate, say_what_is_selected);
+}
+
+fn first_line(report: &Report) -> String {
+    report.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
 /// Says where the inspector stands, once it stands.

@@ -102,7 +102,8 @@ fn find_all(tape: &Tape) -> Result<ExitCode, ReplayError> {
             app.insert_resource(faults.clone());
         });
         let report = Headless::new(tape::game).compare_with(Headless::new(game), tape)?;
-        println!("{}: {}", planted.name, report.first_divergence());
+        let text = report.to_string();
+        println!("{}: {}", planted.name, text.lines().next().unwrap_or_default());
         if let Some(first) = report.divergence.as_ref().and_then(|found| found.first_wrong.as_ref()) {
             println!("  first wrong system: {first}");
         }

@@ -7,7 +7,6 @@ use bevy::prelude::*;
 use bevy::render::render_resource::{Extent3d, TextureDimension, TextureFormat};
 use bevy_egui::egui::{Align2, Area, Color32, FontId, Frame, Grid, Id, LayerId, Pos2, RichText, Stroke};
 use bevy_egui::{EguiContexts, EguiPrimaryContextPass};
-use bevy_replay::prelude::*;
 use bevy_replay::{Inspector, InspectorSelection};
 
 const NIGHT: Color = Color::srgb(0.035, 0.05, 0.09);
@@ -103,7 +102,7 @@ fn carry_light(lantern: Res<Lantern>, flame: Res<Flame>, mut glow: Single<&mut T
 /// What is left of the window for the garden: all below the legend, or what the inspector leaves free beside it.
 fn free_room(window: Vec2, is_inspector_open: bool) -> Rect {
     let room = if is_inspector_open {
-        Rect::new(LEGEND.x, 0.0, window.x, window.y * 0.33)
+        Rect::new(LEGEND.x, 0.0, window.x, window.y * 0.37)
     } else {
         Rect::new(0.0, LEGEND.y, window.x, window.y)
     };
@@ -171,6 +170,7 @@ fn show_faults(mut contexts: EguiContexts, faults: Res<Faults>) {
                     ui.end_row();
                 }
             });
+            ui.add_space(6.0);
             let keys = "1–7 switch a fault and play the tape   R play again   F12 inspector";
             ui.label(RichText::new(keys).size(12.0).color(Color32::WHITE));
         });

@@ -256,9 +256,9 @@ fn history(ui: &mut Ui, model: &mut Model, palette: &Palette, asked: &mut Vec<Co
     // A state after n ticks stands at the end of tick n - 1.
     let (from, to) = (window.start, window.end);
     let columns = count(ui.available_width().max(50.0), 2.0);
-    let line = |history: &History, name: &str, mark: Mark| {
-        let points: Vec<[f64; 2]> = history.drawn(from, to, columns);
-        Line::new(name, PlotPoints::from(points)).color(palette.color(mark)).width(2.0)
+    let lines = |history: &History, name: &'static str, mark: Mark| {
+        let line = move |stroke| Line::new(name, PlotPoints::from(stroke)).color(palette.color(mark)).width(2.0);
+        history.strokes(from, to, columns).into_iter().map(line)
     };
     let after = model.status.seek.map_or(model.status.tick, |seek| seek.target) as f64;
     Plot::new("history")
@@ -275,8 +275,12 @@ fn history(ui: &mut Ui, model: &mut Model, palette: &Palette, asked: &mut Vec<Co
         .auto_bounds(Vec2b::TRUE)
         .x_axis_formatter(|mark, _| format!("{}", mark.value))
         .show(ui, |plot| {
-            plot.line(line(&history.expected, "expected", Mark::Expected));
-            plot.line(line(&history.got, "got", Mark::Got).style(LineStyle::dashed_loose()));
+            for line in lines(&history.expected, "expected", Mark::Expected) {
+                plot.line(line);
+            }
+            for line in lines(&history.got, "got", Mark::Got) {
+                plot.line(line.style(LineStyle::dashed_loose()));
+            }
             plot.vline(VLine::new("", after).color(palette.text).width(1.0));
         });
 }
