@@ -252,6 +252,17 @@ fn all_entities_are_listed_when_asked_for_and_a_filter_finds_names() -> Done {
 }
 
 #[test]
+fn a_stream_was_not_drawn_from_where_nothing_was_played() -> Done {
+    let mut app = app_with(Some(recorded(TICKS, Detail::Lanes)?), None, InspectorPlugin::default().open(true));
+    app.world_mut().resource_mut::<Inspector>().model.columns = 100;
+    go_to(&mut app, TICKS / 2);
+    let Some(timeline::Content::Bars(draws)) = row(model(&app), "draws of Loot") else { return Err("draws".into()) };
+    let (played, unknown) = draws.split_at(50);
+    assert!(played.iter().any(|(height, _)| *height == 1.0) && unknown.iter().all(|(height, _)| *height == 0.0));
+    Ok(())
+}
+
+#[test]
 fn the_timeline_has_lines_for_keyframes_inputs_and_streams() -> Done {
     let mut app = played(None, Detail::Values)?;
     app.world_mut().resource_mut::<Inspector>().model.columns = 600;
