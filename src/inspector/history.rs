@@ -94,12 +94,16 @@ fn number(value: &Value) -> Option<f64> {
         Value::Int(value) => *value as f64,
         Value::F32(bits) => f64::from(f32::from_bits(*bits)),
         Value::F64(bits) => f64::from_bits(*bits),
-        Value::Fixed(raw, fraction_bits) => *raw as f64 / 2_f64.powi((*fraction_bits).cast_signed()),
-        Value::UFixed(raw, fraction_bits) => *raw as f64 / 2_f64.powi((*fraction_bits).cast_signed()),
+        Value::Fixed(raw, fraction_bits) => *raw as f64 / power_of_two(*fraction_bits),
+        Value::UFixed(raw, fraction_bits) => *raw as f64 / power_of_two(*fraction_bits),
         Value::Duration(value) => value.as_secs_f64(),
         Value::Option(Some(value)) => return number(value),
         _ => return None,
     })
+}
+
+fn power_of_two(bits: u32) -> f64 {
+    (0..bits).fold(1.0, |power, _| power * 2.0)
 }
 
 /// The history of a field in both runs, made in pieces.

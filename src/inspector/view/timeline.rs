@@ -177,7 +177,9 @@ fn react(ui: &Ui, response: &Response, rect: Rect, model: &mut Model, asked: &mu
     if let Some(pointer) = response.hover_pos() {
         let (zoom, scroll) = ui.input(|input| (input.zoom_delta(), input.smooth_scroll_delta()));
         if scroll.y != 0.0 || zoom != 1.0 {
-            let factor = f64::from((-scroll.y / 200.0).exp() / zoom);
+            let turn = scroll.y / 200.0;
+            let turned = if turn > 0.0 { 1.0 / (1.0 + turn) } else { 1.0 - turn };
+            let factor = f64::from(turned / zoom);
             window.zoom(place(pointer.x), factor, &model.ticks);
             ui.input_mut(|input| input.smooth_scroll_delta = vec2(input.smooth_scroll_delta.x, 0.0));
         }
