@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 .ci/divergence_lab.sh
 mkdir -p docs/pictures
-for name in last-bit global-transform hash-order; do
+for name in last-bit global-transform; do
     # 64 colours are enough for flat shapes and text, and keep a picture below 200 KB.
     convert "target/divergence_lab/$name.png" -colors 128 -define png:compression-level=9 "docs/pictures/$name.png"
 done
