@@ -150,6 +150,7 @@ mod guide {
     }
 
     #[test]
+    #[cfg(feature = "diagnostics")] // for the line that wrote last
     fn reports_at_each_detail_are_shown() -> Outcome {
         for detail in [Detail::Values, Detail::Lanes, Detail::Roots] {
             let replayed = fixed(after).verify(recorded(detail)?)?;
@@ -160,6 +161,7 @@ mod guide {
     }
 
     #[test]
+    #[cfg(feature = "diagnostics")] // for the line that wrote last
     fn system_is_shown() -> Outcome {
         let report = fixed(before).compare_with(fixed(after), recorded(Detail::Roots)?)?.to_string();
         let lines: Vec<&str> = report.lines().skip_while(|line| !line.contains("first wrong system")).take(2).collect();
