@@ -99,7 +99,6 @@ mod guide {
     use bevy_ecs::prelude::*;
     use bevy_replay::prelude::*;
     use bevy_replay::tape::Tape;
-    use std::sync::Arc;
 
     const GUIDE: &str = include_str!("../../docs/debugging.md");
 
@@ -131,7 +130,8 @@ mod guide {
         headless(TickOrder::Fixed, illnesses)
     }
 
-    fn recorded(detail: Detail) -> Result<Arc<Tape>, ReplayError> {
+    #[cfg(feature = "diagnostics")]
+    fn recorded(detail: Detail) -> Result<std::sync::Arc<Tape>, ReplayError> {
         Ok(fixed(before).inputs(script()).detail(detail).run()?.tape().clone())
     }
 
