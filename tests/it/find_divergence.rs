@@ -94,7 +94,7 @@ fn answer_about_another_place_does_not_count() -> Outcome {
 /// What `docs/debugging.md` shows is what the tools say.
 mod guide {
     use super::Outcome;
-    use super::arena::{Health, Orders, arena, script, strike};
+    use super::arena::{Health, Orders, arena, strike};
     use bevy_app::prelude::*;
     use bevy_ecs::prelude::*;
     use bevy_replay::prelude::*;
@@ -132,7 +132,7 @@ mod guide {
 
     #[cfg(feature = "diagnostics")]
     fn recorded(detail: Detail) -> Result<std::sync::Arc<Tape>, ReplayError> {
-        Ok(fixed(before).inputs(script()).detail(detail).run()?.tape().clone())
+        Ok(fixed(before).inputs(super::arena::script()).detail(detail).run()?.tape().clone())
     }
 
     #[track_caller]
