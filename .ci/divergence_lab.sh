@@ -35,7 +35,6 @@ screen=$!
 trap 'kill $screen 2>/dev/null || true' EXIT
 for _ in {1..100}; do [[ -s $out/display ]] && break; sleep 0.1; done
 export DISPLAY=:$(<"$out/display")
-xdotool mousemove 1279 719 # away from what tells of itself when pointed at
 pid=
 
 start() {
@@ -58,7 +57,8 @@ wait_for() {
     done
     fail "never came: $1"
 }
-picture() { sleep 1; import -window root "$out/$1.png"; }
+# The pointer is put away from what tells of itself when pointed at.
+picture() { xdotool mousemove 1279 719; sleep 1; import -window root "$out/$1.png"; }
 
 echo "== no fault"
 start

@@ -392,14 +392,15 @@ impl Model {
         }
         if let Some(trace) = trace {
             for (index, name) in trace.streams().enumerate() {
-                let drawn: Vec<Option<u64>> = window
-                    .columns(self.columns)
-                    .map(|ticks| {
-                        let end = ticks.end.min(trace.range().end.saturating_sub(1));
-                        let end = trace.draws_after(index, end).filter(|_| ticks.start < end)?; // else not played yet
-                        Some(end.saturating_sub(trace.draws_after(index, ticks.start).unwrap_or_default()))
-                    })
-                    .collect();
+                // What was drawn where nothing was played is not told.
+                let (first, last) = (trace.range().start, trace.range().end.saturating_sub(1));
+                let initial = tape.and_then(|tape| tape.initial.as_ref()).filter(|image| image.tick < first);
+                let draws_after = |after: u64| match initial {
+                    Some(initial) if after <= initial.tick => StreamDraws::count(initial, name),
+                    _ => trace.draws_after(index, after.max(first).min(last)),
+                };
+                let drawn = |ticks: Range<u64>| Some(draws_after(ticks.end)?.saturating_sub(draws_after(ticks.start)?));
+                let drawn: Vec<Option<u64>> = window.columns(self.columns).map(drawn).collect();
                 let most = drawn.iter().flatten().copied().max().unwrap_or(0).max(1);
                 let bar = |drawn: &Option<u64>| (drawn.unwrap_or(0) as f32 / most as f32, Mark::Activity);
                 let bars = drawn.iter().map(bar).collect();
@@ -427,7 +428,7 @@ impl Model {
 
     /// Returns the first difference.
     pub(super) fn divergence(&self) -> Option<&Divergence> {
-        self.report.as_ref()?.divergence.as_ref()
+        self.new_report.as_ref().or(self.report.as_ref())?.divergence.as_ref()
     }
 
     /// Returns the state that shows the first difference, as a number of ticks that have run.

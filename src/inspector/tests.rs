@@ -252,6 +252,20 @@ fn all_entities_are_listed_when_asked_for_and_a_filter_finds_names() -> Done {
 }
 
 #[test]
+fn a_game_can_go_to_a_divergence_as_soon_as_it_hears_of_it() -> Done {
+    let tape = recorded(TICKS, Detail::Values)?;
+    let mut app = app_with(Some(tape), Some(FAULT), InspectorPlugin::default().open(true));
+    app.add_observer(|_: On<Diverged>, mut commands: MessageWriter<InspectorCommand>| {
+        commands.write(InspectorCommand::GoToDivergence);
+    });
+    app.world_mut().resource_mut::<Deck>().resume();
+    until(&mut app, |world| world.resource::<Deck>().is_paused());
+    until(&mut app, |world| world.resource::<SimTick>().0 == FAULT + 1);
+    assert!(app.world().resource::<Deck>().is_paused());
+    Ok(())
+}
+
+#[test]
 fn a_stream_was_not_drawn_from_where_nothing_was_played() -> Done {
     let mut app = app_with(Some(recorded(TICKS, Detail::Lanes)?), None, InspectorPlugin::default().open(true));
     app.world_mut().resource_mut::<Inspector>().model.columns = 100;

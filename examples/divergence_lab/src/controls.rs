@@ -79,12 +79,11 @@ fn hold_lantern(
     }
 }
 
-/// The first difference is what one wants to look at: the deck goes there, and the inspector selects it.
-fn stop_at_divergence(found: On<Diverged>, mut deck: ResMut<Deck>, mut commands: MessageWriter<InspectorCommand>) {
-    let Some(divergence) = &found.report.divergence else { return };
-    deck.pause();
-    deck.seek(divergence.tick.map_or(0, |tick| tick + 1)); // the state after the tick shows what it did
-    if let Some(first) = divergence.differences.as_ref().and_then(|rows| rows.first()) {
+/// The first difference is what one wants to look at: the inspector goes there and selects it.
+fn stop_at_divergence(found: On<Diverged>, mut commands: MessageWriter<InspectorCommand>) {
+    commands.write(InspectorCommand::GoToDivergence);
+    let rows = found.report.divergence.as_ref().and_then(|divergence| divergence.differences.as_ref());
+    if let Some(first) = rows.and_then(|rows| rows.first()) {
         let field = Some((first.type_name.clone(), first.path.clone()));
         commands.write(InspectorCommand::Select { sim_id: first.sim_id, field });
     }

@@ -219,7 +219,7 @@ pub(crate) mod wall_clock {
     /// It draws as often as the right one, so that only the wind is wrong.
     pub(crate) fn blow(tick: Res<SimTick>, mut rng: Stream<Weather>, mut wind: ResMut<Wind>) {
         if wind_turns(*tick) {
-            let [_, y]: [f32; 2] = [rng.random_range(-0.03..0.03), rng.random_range(-0.03..0.03)];
+            let (_, y): (f32, f32) = (rng.random_range(-0.03..0.03), rng.random_range(-0.03..0.03));
             *wind = Wind { x: part_of_a_second() * 0.06 - 0.03, y };
         }
     }

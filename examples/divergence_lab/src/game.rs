@@ -31,6 +31,16 @@ pub enum Kind {
     Bat,
 }
 
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Moth => "moth",
+            Self::Beetle => "beetle",
+            Self::Bat => "bat",
+        }
+    }
+}
+
 #[derive(Component, Canonical, Debug)]
 pub struct Creature {
     pub kind: Kind,
@@ -134,7 +144,10 @@ impl Plugin for GamePlugin {
             .presentation::<Flame>()
             .observation::<faults::Faults>(); // so that reports do not suspect the switch
         app.init_resource::<Wind>().init_resource::<Laid>().init_resource::<Flame>().init_resource::<faults::Faults>();
-        app.add_observer(name_creature).add_systems(Startup, populate);
+        app.add_observer(name(|creature: &Creature| creature.kind.name()))
+            .add_observer(name(|_: &Nectar| "nectar"))
+            .add_observer(name(|_: &Egg| "egg"))
+            .add_systems(Startup, populate);
         // What is decided in a tick is first seen in the next one: a fault's first difference is its own.
         let movement = (
             drift,
@@ -166,11 +179,12 @@ fn creature(kind: Kind, position: Position, energy: f32) -> impl Bundle {
     (Creature { kind }, position, Velocity::default(), Energy(energy))
 }
 
-/// Reports call creatures by name. Also when a replay puts them back.
-fn name_creature(added: On<Add<Creature>>, creatures: Query<(&SimId, &Creature)>, mut commands: Commands) {
-    if let Ok((id, creature)) = creatures.get(added.entity) {
-        let kind = format!("{:?}", creature.kind).to_lowercase();
-        commands.entity(added.entity).insert(Name::new(format!("{kind} {}", id.0)));
+/// Reports call things by name; also those that a replay puts back.
+fn name<T: Component>(what: fn(&T) -> &str) -> impl Fn(On<Add<T>>, Query<(&SimId, &T)>, Commands) {
+    move |added, all, mut commands| {
+        if let Ok((id, value)) = all.get(added.entity) {
+            commands.entity(added.entity).insert(Name::new(format!("{} {}", what(value), id.0)));
+        }
     }
 }
 
