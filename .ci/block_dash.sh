@@ -1,64 +1,12 @@
 #!/usr/bin/env bash
 # The player's loop in a real window: record with real keys, replay, export, import, replay; the score in the window is
 # that of a replay without one. A damaged file is told, and the game goes on. Pictures are left in target/block_dash.
-# Linux only: it brings a virtual screen and a software renderer, and installs what it needs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-if [[ $(uname) != Linux ]]; then echo "block_dash in a window: only checked on Linux"; exit 0; fi
+source .ci/window.sh block_dash
 
-if ! type Xvfb xdotool import >/dev/null 2>&1 || ! ls /usr/share/vulkan/icd.d/lvp_icd* >/dev/null 2>&1; then
-    root=(); [[ $(id -u) = 0 ]] || root=(sudo)
-    "${root[@]}" apt-get update -q
-    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -yq --no-install-recommends xvfb xdotool imagemagick \
-        mesa-vulkan-drivers libvulkan1 libxkbcommon-x11-0 libx11-xcb1 libxcursor1 libxi6 libxrandr2
-fi
-
-# A package with its own lockfile. A library of Bevy's renderer declares Rust 1.97.1, and builds on 1.95 when told to.
-target=${CARGO_TARGET_DIR:-$PWD/target/block_dash_build}
-out=$PWD/target/block_dash
-(
-    cd examples/block_dash
-    export CARGO_TARGET_DIR=$target
-    cargo fmt --check
-    cargo test --ignore-rust-version
-    cargo build --ignore-rust-version
-)
-game=$target/debug/block_dash
-rm -rf "$out"; mkdir -p "$out"
-log=$out/log.txt; : >"$log"
-
-Xvfb -displayfd 3 -screen 0 1280x720x24 -nolisten tcp 3>"$out/display" 2>"$out/xvfb.txt" &
-screen=$!
-trap 'kill $screen 2>/dev/null || true' EXIT
-for _ in {1..100}; do [[ -s $out/display ]] && break; sleep 0.1; done
-export DISPLAY=:$(<"$out/display")
-"$game" --log --tapes "$out/tapes" --tests "$out/tests" >"$log" 2>"$out/stderr.txt" &
-pid=$!
-trap 'kill $pid $screen 2>/dev/null || true' EXIT
-
-fail() {
-    echo "FAILED: $*"; import -window root "$out/failed.png" || true
-    echo "--- log"; cat "$log"; echo "--- stderr"; tail -n 20 "$out/stderr.txt"
-    exit 1
-}
-# Waits for the next line that matches, and prints it. Lines before it count as read.
-read_lines=0
-line=
-wait_for() {
-    for _ in {1..600}; do
-        local found
-        if found=$(tail -n "+$((read_lines + 1))" "$log" | grep -n -m1 -E -- "$1"); then
-            read_lines=$((read_lines + ${found%%:*})); line=${found#*:}
-            echo "  $line"
-            return
-        fi
-        kill -0 $pid 2>/dev/null || fail "the game has ended while waiting for: $1"
-        sleep 0.1
-    done
-    fail "never came: $1"
-}
+start --tapes "$out/tapes" --tests "$out/tests"
 press() { xdotool key --clearmodifiers "$1"; }
-picture() { sleep 0.5; import -window root "$out/$1.png"; }
 is_same_game() { [[ $line =~ ^"replayed, score $score: verified: replayed "[0-9,]+" ticks, 0 diverged" ]]; }
 # Long enough for the entry to open and take the keyboard on a busy machine.
 enter() { sleep 1.5; xdotool type --delay 20 -- "$1"; sleep 0.5; press Return; }
@@ -105,7 +53,7 @@ tape=${line#told: saved to }
 [[ -s $tape ]] || fail "there is no $tape"
 
 echo "== replay the exported tape without a window"
-"$game" --headless "$tape" | tee "$out/headless.txt"
+"$program" --headless "$tape" | tee "$out/headless.txt"
 grep -qE "^verified: replayed [0-9,]+ ticks, 0 diverged" "$out/headless.txt" || fail "the exported tape does not replay"
 grep -qx "score $score, claimed $score" "$out/headless.txt" || fail "the window had score $score"
 
