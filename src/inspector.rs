@@ -253,6 +253,8 @@ fn follow(world: &mut World) {
         let model = &mut inspector.model;
         runtime::with(world, |world, runtime| {
             let touched = runtime.trace.as_mut().and_then(|trace| trace.take_touched());
+            let filled = runtime.trace.as_mut().and_then(|trace| trace.take_filled());
+            let doubtful_from = runtime.unfaithful_at;
             let tick = world.resource::<SimTick>().0;
             let known = model.tape.as_ref();
             let is_new = |tape: &Arc<Tape>| !known.is_some_and(|known| Arc::ptr_eq(known, tape));
@@ -260,12 +262,13 @@ fn follow(world: &mut World) {
             let header = has_new.then(|| runtime.header(world, tick));
             let inspected = runtime.inspected(world);
             let seen = Seen {
-                status: status(world, inspected.tape),
+                status: Status { doubtful_from, ..status(world, inspected.tape) },
                 tape: inspected.tape,
                 recorded: inspected.recorded,
                 history: inspected.history,
                 trace: inspected.trace,
                 touched,
+                filled,
                 image: inspected.image,
                 app: &|| header.clone().unwrap_or_default(),
             };
@@ -304,6 +307,7 @@ fn status(world: &World, tape: Option<&Arc<Tape>>) -> Status {
         branches: deck.branches().iter().map(row).collect(),
         can_play: deck.tape().is_some(),
         timestep: world.resource::<Time<Fixed>>().timestep(),
+        doubtful_from: None,
     }
 }
 

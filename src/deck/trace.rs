@@ -25,6 +25,9 @@ pub(crate) struct Trace {
     last: Option<Image>,
     /// Ticks that were played since [`take_touched`](Self::take_touched) was called.
     touched: Option<Range<u64>>,
+    /// The earliest tick that was played for the first time after later ones had been, since
+    /// [`take_filled`](Self::take_filled) was called.
+    filled: Option<u64>,
     /// How often something was forgotten that may have been looked at.
     cuts: u64,
     is_running: bool,
@@ -92,6 +95,9 @@ impl Trace {
         let known = self.row(after);
         if known.is_some_and(|known| known[..self.type_count] != row[..self.type_count]) {
             self.cut(after - 1);
+        }
+        if !self.steps.contains_key(&after) && after < self.range().end {
+            self.filled = Some(self.filled.map_or(after, |filled| filled.min(after)));
         }
         match self.last.take_if(|last| last.tick + 1 == after) {
             Some(mut before) => {
@@ -220,6 +226,11 @@ impl Trace {
         self.touched.take()
     }
 
+    /// Returns from where on there is more than there was, if ticks between known ones were played since it was asked last.
+    pub(crate) fn take_filled(&mut self) -> Option<u64> {
+        self.filled.take()
+    }
+
     /// Returns how often something was forgotten.
     pub(crate) fn cuts(&self) -> u64 {
         self.cuts
@@ -333,7 +344,12 @@ mod tests {
         trace.run(true);
         play(&mut trace, 7..=8, |_| 3);
         assert_eq!((trace.types_after(3).is_some(), trace.types_after(5), trace.range()), (true, None, 1..9));
+        assert_eq!(trace.take_filled(), None);
         assert_eq!(values(&trace), [(0, true), (1, false), (2, false), (3, false), (7, true), (8, false)]);
+        trace.stand_at(&image(3, 1));
+        play(&mut trace, 4..=5, |_| 2);
+        assert_eq!((trace.take_filled(), trace.take_filled()), (Some(4), None));
+        assert_eq!((trace.types_after(5).is_some(), trace.types_after(6), trace.range()), (true, None, 1..9));
     }
 
     #[test]

@@ -76,13 +76,7 @@ impl Layouts {
         };
         let count = match layout {
             Some(fields) => fields.iter().filter(|field| a.get((*field).clone()) != b.get((*field).clone())).count(),
-            None => match (Value::decode(&lane.schema, a), Value::decode(&lane.schema, b)) {
-                (Ok(a), Ok(b)) => {
-                    let rows = rows_of(&a, &b);
-                    rows.iter().filter(|(_, a, b)| a != b).count()
-                }
-                _ => 1,
-            },
+            None => Difference::count(&lane.schema, a, b),
         };
         u32::try_from(count.max(1)).unwrap_or(u32::MAX)
     }
@@ -153,16 +147,9 @@ pub(super) fn differing(expected: &Image, got: &Image, layouts: &mut Layouts) ->
         }
         a.ids.iter().filter(|id| b.ids.row(**id).is_none() && is_in_both(**id)).for_each(|id| add(Some(*id), 1));
     }
-    for b in &got.resources {
-        let Some(a) = expected.resource(&b.name).filter(|a| a.schema.same_encoding(&b.schema)) else { continue };
-        if a.get() != b.get() {
-            let decoded = |bytes: Option<&[u8]>| bytes.and_then(|bytes| Value::decode(&b.schema, bytes).ok());
-            let count = match (decoded(a.get()), decoded(b.get())) {
-                (Some(a), Some(b)) => rows_of(&a, &b).iter().filter(|(_, a, b)| a != b).count(),
-                _ => 1,
-            };
-            add(None, u32::try_from(count.max(1)).unwrap_or(u32::MAX));
-        }
+    match expected.diff_of(got, None).len() {
+        0 => {}
+        count => add(None, u32::try_from(count).unwrap_or(u32::MAX)),
     }
     counts
 }
@@ -180,97 +167,55 @@ pub(super) struct FieldRow {
     pub(super) differs: bool,
 }
 
-/// Returns the fields of an entity, or of all resources (`None`); of states that are known.
+/// Returns the fields of an entity, or of all resources (`None`), of states that are known: of each type what differs, as
+/// the report has it, and then the rest.
 pub(super) fn fields(expected: Option<&Image>, got: Option<&Image>, sim_id: Option<u64>) -> Vec<FieldRow> {
+    let Some(types) = got.or(expected) else { return Vec::new() };
+    let differences = match (expected, got) {
+        (Some(expected), Some(got)) => expected.diff_of(got, sim_id),
+        _ => Vec::new(),
+    };
+    let names: Vec<&Arc<str>> = match sim_id {
+        Some(_) => types.lanes.iter().map(|lane| &lane.name).collect(),
+        None => types.resources.iter().map(|resource| &resource.name).collect(),
+    };
+    let value = |image: &Image, name: &str| match sim_id {
+        Some(id) => image.lane(name)?.value(id).ok()?,
+        None => image.resource(name).and_then(|resource| Value::decode(&resource.schema, resource.get()?).ok()),
+    };
     let mut rows = Vec::new();
-    let Some(types) = got.or(expected) else { return rows };
-    if let Some(id) = sim_id {
-        for lane in &types.lanes {
-            let value = |image: &Image| image.lane(&lane.name).and_then(|lane| lane.value(id).ok().flatten());
-            add_fields(&mut rows, &lane.name, expected.map(value), got.map(value));
-        }
-    } else {
-        for resource in &types.resources {
-            let value = |image: &Image| {
-                let resource = image.resource(&resource.name)?;
-                Value::decode(&resource.schema, resource.get()?).ok()
-            };
-            add_fields(&mut rows, &resource.name, expected.map(value), got.map(value));
+    for name in names {
+        let differing = || differences.iter().filter(|row| *row.type_name == **name);
+        rows.extend(differing().map(|row| FieldRow {
+            type_name: name.clone(),
+            path: row.path.clone(),
+            expected: Some(row.expected.shown(LETTERS_MAX)),
+            got: Some(row.got.shown(LETTERS_MAX)),
+            ulps: row.ulps().filter(|ulps| *ulps > 0),
+            differs: true,
+        }));
+        let Some(value) = value(types, name) else { continue };
+        // A variant that differs inside is told by its fields, and what differs as a whole is told as that.
+        let is_told = |path: &str| {
+            let whole = |row: &&Difference| !matches!(row.expected, Side::Count(_));
+            differing().filter(whole).any(|row| is_within(path, &row.path) || is_within(&row.path, path))
+        };
+        for (path, leaf) in leaves(&value).into_iter().filter(|(path, _)| !is_told(path)) {
+            let text = Side::Value(leaf.clone()).shown(LETTERS_MAX);
+            let (expected, got) = (expected.map(|_| text.clone()), got.map(|_| text.clone()));
+            rows.push(FieldRow { type_name: name.clone(), path, expected, got, ulps: None, differs: false });
         }
     }
     rows
 }
 
-/// Adds the fields of a type: the outer `None` is a state that is not known, the inner one a value that is not there.
-fn add_fields(rows: &mut Vec<FieldRow>, name: &Arc<str>, expected: Option<Option<Value>>, got: Option<Option<Value>>) {
-    let row = |path: String, a: Option<Option<&Value>>, b: Option<Option<&Value>>| {
-        let side = |value: Option<&Value>| value.cloned().map_or(Side::Absent, Side::Value);
-        let is_known = a.is_some() && b.is_some();
-        let pair = a.zip(b).map(|(a, b)| Difference {
-            sim_id: None,
-            type_name: String::new(),
-            path: String::new(),
-            expected: side(a),
-            got: side(b),
-        });
-        let ulps = pair.as_ref().and_then(Difference::ulps).filter(|ulps| *ulps > 0);
-        FieldRow {
-            type_name: name.clone(),
-            path,
-            expected: a.map(text),
-            got: b.map(text),
-            ulps,
-            differs: is_known && a != b,
-        }
-    };
-    let is_one_absent = |a: &Option<Value>, b: &Option<Value>| a.is_none() != b.is_none();
-    match (&expected, &got) {
-        (Some(None), Some(None)) | (Some(None), None) | (None, Some(None)) | (None, None) => {}
-        (Some(a), Some(b)) if is_one_absent(a, b) => rows.push(row(String::new(), Some(a.as_ref()), Some(b.as_ref()))),
-        (Some(Some(a)), Some(Some(b))) => {
-            rows.extend(rows_of(a, b).into_iter().map(|(path, a, b)| row(path, Some(a), Some(b))));
-        }
-        (Some(Some(a)), None) => rows.extend(leaves(a).into_iter().map(|(path, a)| row(path, Some(Some(a)), None))),
-        (None, Some(Some(b))) => rows.extend(leaves(b).into_iter().map(|(path, b)| row(path, None, Some(Some(b))))),
-        _ => {}
-    }
+/// Whether a path leads to a part of what the other leads to, or to the same.
+fn is_within(path: &str, outer: &str) -> bool {
+    path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// Letters of a value that are shown.
 const LETTERS_MAX: usize = 200;
-
-fn text(value: Option<&Value>) -> String {
-    let text = match value {
-        None => "absent".into(),
-        Some(Value::Entity(Some(id))) => format!("sim:{id}"),
-        Some(Value::Entity(None)) => "no entity".into(),
-        Some(value) => value.to_string(),
-    };
-    match text.char_indices().nth(LETTERS_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
-}
-
-type Pair<'a> = (String, Option<&'a Value>, Option<&'a Value>);
-
-/// Pairs the leaves of two values, in the order of the first; what only the second has comes last.
-fn rows_of<'a>(a: &'a Value, b: &'a Value) -> Vec<Pair<'a>> {
-    let (left, right) = (leaves(a), leaves(b));
-    if left.len() == right.len() && left.iter().zip(&right).all(|(a, b)| a.0 == b.0) {
-        return left.into_iter().zip(right).map(|((path, a), (_, b))| (path, Some(a), Some(b))).collect();
-    }
-    let mut others: BTreeMap<String, &Value> = right.iter().cloned().collect();
-    let mut rows: Vec<Pair<'a>> = left
-        .into_iter()
-        .map(|(path, a)| {
-            let b = others.remove(&path);
-            (path, Some(a), b)
-        })
-        .collect();
-    rows.extend(right.into_iter().filter(|(path, _)| others.contains_key(path)).map(|(path, b)| (path, None, Some(b))));
-    rows
-}
 
 /// Returns the parts of a value that have no parts themselves, with their paths.
 fn leaves(value: &Value) -> Vec<(String, &Value)> {
@@ -333,6 +278,19 @@ mod tests {
         let (a, b): (Loose, Loose) = ((vec![1, 2], Some(1.0), "x".into()), (vec![1, 3], None, "x".into()));
         let (a, b) = (image(&[(3, a)]), image(&[(3, b)]));
         assert_eq!(differing(&a, &b, &mut Layouts::default()), reported(&a, &b));
+    }
+
+    #[test]
+    fn fields_that_differ_are_those_of_the_report_and_the_rest_follows() {
+        type Loose = (i32, Vec<u8>, Option<f32>, i32);
+        let (a, b): (Loose, Loose) = ((1, vec![1, 2], Some(1.0), 5), (1, vec![1, 3, 4], None, 6));
+        let (a, b) = (image(&[(3, a)]), image(&[(3, b)]));
+        let rows = fields(Some(&a), Some(&b), Some(3));
+        let (differ, same): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.differs);
+        let reported: Vec<String> = a.diff(&b).into_iter().map(|row| row.path).collect();
+        assert_eq!(differ.iter().map(|row| row.path.clone()).collect::<Vec<_>>(), reported);
+        assert_eq!(same.iter().map(|row| &*row.path).collect::<Vec<_>>(), [".0", ".1[0]", ".1[2]"]);
+        assert!(is_within(".x.y", ".x") && is_within(".x", ".x") && !is_within(".xy", ".x"));
     }
 
     #[test]

@@ -31,6 +31,13 @@ impl Line {
         }
     }
 
+    /// Forgets what was read from a state on: there is more of it now.
+    fn rewind(&mut self, after: u64) {
+        self.points.truncate(self.points.partition_point(|(at, _)| *at < after));
+        self.last = None;
+        self.scanned = self.scanned.min(after.saturating_sub(1));
+    }
+
     #[cfg(test)]
     pub(super) fn points(&self) -> &[(u64, f64)] {
         &self.points
@@ -127,6 +134,11 @@ impl FieldHistory {
         Self { key, expected, got, cuts: None, progress: Some(0.0), is_cancelled: false }
     }
 
+    /// Ticks were played that lie before known ones.
+    pub(super) fn rewind(&mut self, after: u64) {
+        self.got.rewind(after);
+    }
+
     /// Looks at what has come since, as long as there is time.
     pub(super) fn update(
         &mut self,
@@ -180,7 +192,12 @@ impl FieldHistory {
                 continue;
             }
             match step {
-                Step::Whole(image) => self.got.put(after, self.key.value(image)),
+                Step::Whole(image) => {
+                    if after > self.got.scanned + 1 && !self.got.points.is_empty() {
+                        self.got.put(self.got.scanned + 1, None); // what was not played has no value
+                    }
+                    self.got.put(after, self.key.value(image));
+                }
                 Step::Delta(delta) => {
                     if let Some(value) = self.key.changed(types, delta) {
                         self.got.put(after, value);

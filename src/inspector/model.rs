@@ -26,6 +26,8 @@ pub(super) struct Seen<'a> {
     pub(super) trace: Option<&'a Trace>,
     /// Which ticks were played or forgotten since the last frame.
     pub(super) touched: Option<Range<u64>>,
+    /// From where on there is more than there was between known ticks.
+    pub(super) filled: Option<u64>,
     /// The state at hand: what was got.
     pub(super) image: Option<&'a Image>,
     /// What a tape of this app says of itself; asked for when a tape comes.
@@ -47,6 +49,8 @@ pub(super) struct Status {
     /// Whether a tape is at hand that can be played.
     pub(super) can_play: bool,
     pub(super) timestep: Duration,
+    /// The first tick that was not as when it was played first: a jump has not put everything back.
+    pub(super) doubtful_from: Option<u64>,
 }
 
 /// A tape among those that share a beginning.
@@ -171,9 +175,9 @@ impl Model {
         if let Some(touched) = seen.touched.clone() {
             self.expect(touched.start.saturating_sub(1)..touched.end.saturating_sub(1));
         }
-        if self.keyframes.len() != seen.history.map_or(0, |history| history.ticks().count()) {
-            self.keyframes = seen.history.map(|history| history.ticks().collect()).unwrap_or_default();
-        }
+        // Some come as others are thinned out, so their number says nothing.
+        self.keyframes.clear();
+        self.keyframes.extend(seen.history.iter().flat_map(|history| history.ticks()));
         self.trace_bytes = seen.trace.map_or((0, 0), Trace::size_bytes);
         self.work = None;
         self.compare_ticks(seen, is_time);
@@ -212,6 +216,7 @@ impl Model {
         (self.peaks, self.pending, self.cancelled_at) = (Peaks::default(), None, None);
         (self.report, self.history) = (None, None);
         self.header_differences.clear();
+        self.marks.clear();
         self.counts.clear();
     }
 
@@ -350,6 +355,9 @@ impl Model {
     /// Goes on with the history of the selected field.
     fn follow_field(&mut self, seen: &Seen<'_>, is_time: &dyn Fn() -> bool) {
         let (Some(history), Some(types)) = (&mut self.history, seen.image) else { return };
+        if let Some(after) = seen.filled {
+            history.rewind(after);
+        }
         history.update(self.tape.as_deref(), seen.trace, types, is_time);
         if let Some(progress) = history.progress {
             self.work = Some(("reading the history", progress));

@@ -190,16 +190,23 @@ fn verdict(ui: &mut Ui, model: &Model, palette: &Palette, asked: &mut Vec<Comman
     };
     ui.separator();
     signed(ui, mark, &text, palette);
+    if let Some(from) = model.status.doubtful_from.filter(|from| *from < model.status.tick) {
+        signed(ui, Mark::Got, "doubtful", palette).on_hover_text(format!(
+            "Tick {} was not the same when it was played again after a jump: the game has state that cannot be put back, and \
+             what it got from there on is not that of straight playback. Play from the start to be sure.",
+            grouped(from)
+        ));
+    }
     if model.divergence().is_some() && ui.button("Go").on_hover_text("Go to the first difference").clicked() {
         asked.push(Command::GoToDivergence);
     }
 }
 
 /// A sign and what it says.
-fn signed(ui: &mut Ui, mark: Mark, text: &str, palette: &Palette) {
+fn signed(ui: &mut Ui, mark: Mark, text: &str, palette: &Palette) -> Response {
     let (rect, _) = ui.allocate_exact_size(Vec2::splat(12.0), Sense::hover());
     paint_sign(ui.painter(), rect.center(), 11.0, mark, palette);
-    ui.label(text);
+    ui.label(text)
 }
 
 fn actions(ui: &mut Ui, model: &mut Model, asked: &mut Vec<Command>) {
@@ -270,15 +277,17 @@ fn status_line(ui: &mut Ui, model: &mut Model, palette: &Palette, asked: &mut Ve
             let part = seek.tick.saturating_sub(seek.from) as f32 / seek.target.saturating_sub(seek.from).max(1) as f32;
             (format!("playing to tick {}", grouped(seek.target.saturating_sub(1))), part)
         });
-        let export = model.is_exporting.then(|| ("writing the test".to_owned(), 0.5));
         let work = model.work.map(|(what, part)| (what.to_owned(), part));
-        if let Some((what, part)) = seek.or(export).or(work) {
+        if let Some((what, part)) = seek.or(work) {
             let bar = ui.add(ProgressBar::new(part).desired_width(160.0).show_percentage());
             bar.widget_info(|| WidgetInfo::labeled(WidgetType::ProgressIndicator, true, "Progress"));
             ui.label(&what);
             if ui.button("Cancel").clicked() {
                 asked.push(Command::Cancel);
             }
+        } else if model.is_exporting {
+            ui.spinner();
+            ui.label("writing the test"); // a file is written whole, or not at all
         } else if let Some(notice) = &model.notice {
             if notice.is_error {
                 signed(ui, Mark::Differs, "", palette);

@@ -186,7 +186,7 @@ fn fields(ui: &mut Ui, model: &mut Model, palette: &Palette, asked: &mut Vec<Com
     let header = table.header(ROW_HEIGHT, |mut row| {
         row.col(|ui| _ = ui.label(RichText::new("field").color(palette.quiet)));
         for (mark, name) in [(Mark::Expected, "expected"), (Mark::Got, "got")] {
-            row.col(|ui| signed(ui, mark, name, palette));
+            row.col(|ui| _ = signed(ui, mark, name, palette));
         }
         row.col(|_| ());
     });

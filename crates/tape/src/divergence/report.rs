@@ -145,17 +145,11 @@ const LETTERS_SHOWN: usize = 60;
 
 /// Returns one side of a difference; `all` of it and with bits, or what fits a line.
 fn side(side: &Side, all: bool) -> String {
-    let text = match side {
-        Side::Value(Value::Entity(Some(id))) => format!("sim:{id}"),
-        Side::Value(Value::Entity(None)) => "no entity".into(),
+    match side {
         Side::Value(Value::F32(raw)) if all => format!("{side} (0x{raw:08X})"),
         Side::Value(Value::F64(raw)) if all => format!("{side} (0x{raw:016X})"),
-        _ => side.to_string(),
-    };
-    if all || text.chars().nth(LETTERS_SHOWN).is_none() {
-        return text;
+        _ => side.shown(if all { usize::MAX } else { LETTERS_SHOWN }),
     }
-    text.chars().take(LETTERS_SHOWN - 1).chain(['…']).collect()
 }
 
 /// Types that the first line names, and systems of a line.

@@ -49,6 +49,22 @@ impl fmt::Display for Side {
     }
 }
 
+impl Side {
+    /// Returns what people read, and of what is longer than so many letters the beginning.
+    #[must_use]
+    pub fn shown(&self, letters_max: usize) -> String {
+        let text = match self {
+            Self::Value(Value::Entity(Some(id))) => format!("sim:{id}"),
+            Self::Value(Value::Entity(None)) => "no entity".into(),
+            _ => self.to_string(),
+        };
+        match text.chars().nth(letters_max) {
+            Some(_) => text.chars().take(letters_max.saturating_sub(1)).chain(['…']).collect(),
+            None => text,
+        }
+    }
+}
+
 impl Difference {
     /// Returns `sim:12 Velocity.x` or, for a resource, `Score.points`.
     #[must_use]
@@ -101,32 +117,64 @@ impl Image {
         found.extend(only_expected.iter().map(|id| whole(*id, Side::Present, Side::Absent)));
         found.extend(only_got.iter().map(|id| whole(*id, Side::Absent, Side::Present)));
 
-        let empty = Lane::new("", Schema::of::<()>().into());
-        let names: BTreeSet<&str> = self.lanes.iter().chain(&got.lanes).map(|lane| &*lane.name).collect();
-        for name in names {
-            let (a, b) = (self.lane(name).unwrap_or(&empty), got.lane(name).unwrap_or(&empty));
-            if a.ids == b.ids && a.rows == b.rows {
-                continue;
-            }
+        diff_lanes(&mut found, self, got, |a, b| {
             let ids: BTreeSet<u64> = a.ids.iter().chain(b.ids.iter()).copied().collect();
-            for id in ids.difference(&only_expected).filter(|id| !only_got.contains(id)) {
-                diff_bytes(&mut found, Some(*id), name, (&a.schema, a.get(*id)), (&b.schema, b.get(*id)));
-            }
-        }
+            ids.difference(&only_expected).filter(|id| !only_got.contains(id)).copied().collect()
+        });
         found.sort_by_key(|difference| difference.sim_id);
+        diff_resources(&mut found, self, got);
+        found
+    }
+}
 
-        let names: BTreeSet<&str> =
-            self.resources.iter().chain(&got.resources).map(|resource| &*resource.name).collect();
-        for name in names {
-            let (a, b) = (self.resource(name), got.resource(name));
-            let side =
-                |state: Option<&'_ super::ResourceState>| state.and_then(|state| state.get()).map(<[u8]>::to_vec);
-            let schema = |state: Option<&super::ResourceState>| {
-                state.map_or_else(|| empty.schema.clone(), |state| state.schema.clone())
-            };
-            diff_bytes(&mut found, None, name, (&schema(a), side(a).as_deref()), (&schema(b), side(b).as_deref()));
+impl Image {
+    /// Returns what differs in one entity that both have, or in the resources (`None`): the rows that
+    /// [`diff`](Self::diff) has of it, by type.
+    #[must_use]
+    pub fn diff_of(&self, got: &Self, sim_id: Option<u64>) -> Vec<Difference> {
+        let mut found = Vec::new();
+        match sim_id {
+            Some(id) => diff_lanes(&mut found, self, got, |_, _| vec![id]),
+            None => diff_resources(&mut found, self, got),
         }
         found
+    }
+}
+
+impl Difference {
+    /// Returns how many rows [`Image::diff`] has of two values of one encoding, given as bytes.
+    #[must_use]
+    pub fn count(schema: &Schema, expected: &[u8], got: &[u8]) -> usize {
+        let mut found = Vec::new();
+        diff_bytes(&mut found, None, "", (schema, Some(expected)), (schema, Some(got)));
+        found.len()
+    }
+}
+
+/// Compares the values of entities that `ids` chooses for a pair of lanes.
+fn diff_lanes(found: &mut Vec<Difference>, a: &Image, b: &Image, ids: impl Fn(&Lane, &Lane) -> Vec<u64>) {
+    let empty = Lane::new("", Schema::of::<()>().into());
+    let names: BTreeSet<&str> = a.lanes.iter().chain(&b.lanes).map(|lane| &*lane.name).collect();
+    for name in names {
+        let (a, b) = (a.lane(name).unwrap_or(&empty), b.lane(name).unwrap_or(&empty));
+        if a.ids == b.ids && a.rows == b.rows {
+            continue;
+        }
+        for id in ids(a, b) {
+            diff_bytes(found, Some(id), name, (&a.schema, a.get(id)), (&b.schema, b.get(id)));
+        }
+    }
+}
+
+fn diff_resources(found: &mut Vec<Difference>, a: &Image, b: &Image) {
+    let names: BTreeSet<&str> = a.resources.iter().chain(&b.resources).map(|resource| &*resource.name).collect();
+    let unknown = Schema::of::<()>().into();
+    for name in names {
+        let (a, b) = (a.resource(name), b.resource(name));
+        let schema =
+            |state: Option<&'_ super::ResourceState>| state.map_or_else(|| &unknown, |state| &state.schema).clone();
+        let bytes = |state: Option<&'_ super::ResourceState>| state.and_then(|state| state.get()).map(<[u8]>::to_vec);
+        diff_bytes(found, None, name, (&schema(a), bytes(a).as_deref()), (&schema(b), bytes(b).as_deref()));
     }
 }
 
