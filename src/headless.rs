@@ -63,6 +63,8 @@ pub struct Headless {
     detail: Option<Detail>,
     seed: Option<u64>,
     time_max: Option<Duration>,
+    /// How much of it is used up.
+    time_spent: Duration,
     frame: usize,
 }
 
@@ -141,6 +143,7 @@ impl Headless {
             detail: None,
             seed: None,
             time_max: None,
+            time_spent: Duration::ZERO,
             frame: 0,
         }
     }
@@ -195,6 +198,12 @@ impl Headless {
     #[cfg(feature = "testing")]
     pub(crate) fn has_derived(&mut self) -> bool {
         self.with(|_, runtime| !runtime.registry.derived.is_empty())
+    }
+
+    /// What was noticed at the borders of ticks.
+    #[cfg(feature = "testing")]
+    pub(crate) fn findings(&mut self) -> Vec<String> {
+        self.with(|_, runtime| runtime.findings.clone())
     }
 
     #[cfg(feature = "testing")]

@@ -112,7 +112,7 @@ pub(crate) struct Runtime {
     /// Kinds of findings that were told.
     found: BTreeSet<(bool, String)>,
     /// What was found, in words.
-    findings: Vec<String>,
+    pub(crate) findings: Vec<String>,
     /// Empties derived state at each border, to see that it is rebuilt before it is read.
     pub(crate) clears_derived: bool,
     /// Records nothing, in memory or in files, whatever the game asks: the run is one of many attempts.

@@ -63,7 +63,7 @@ mod recorded;
 pub(crate) mod shrink;
 mod trials;
 
-use crate::{Detail, ReplayError};
+use crate::{Detail, Headless, ReplayError};
 use bevy_app::App;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -85,6 +85,12 @@ use recorded::{Recorded, first_difference};
 
 /// A function that adds the game to an app.
 pub(crate) type Game = Arc<dyn Fn(&mut App) + Send + Sync>;
+
+/// The game, made anew, without a window.
+pub(crate) fn headless(game: &Game) -> Headless {
+    let game = game.clone();
+    Headless::new(move |app: &mut App| game(app))
+}
 
 /// A scenario of a game that must run the same way each time, everywhere, until a change is approved.
 #[derive(Clone)]

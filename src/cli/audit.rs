@@ -1,9 +1,8 @@
 //! `audit`: does anything matter that must not?
 
 use super::{CliError, Exit, note, say};
-use crate::Headless;
 use crate::testing::audit::threads::{Child, task};
-use crate::testing::{Audit, Game};
+use crate::testing::{Audit, Game, headless};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -23,10 +22,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(game: &Game, arguments: &Arguments) -> Result<Exit, CliError> {
     let game = game.clone();
-    let make = move || {
-        let game = game.clone();
-        Headless::new(move |app: &mut bevy_app::App| game(app))
-    };
+    let make = move || headless(&game);
     let failed = |error| CliError::Run { error: Box::new(error) };
     if let Some(task) = task() {
         return task.carry_out(make, &arguments.tape).map(|()| Exit::Yes).map_err(failed);
@@ -46,7 +42,7 @@ pub(super) fn run(game: &Game, arguments: &Arguments) -> Result<Exit, CliError> 
         let pairs: Vec<_> = report.ambiguous.iter().map(|pair| {
             serde_json::json!({ "first": pair.first, "second": pair.second, "schedule": pair.schedule, "shared": pair.shared })
         }).collect();
-        let table = serde_json::json!({ "clean": report.is_clean(), "rows": rows, "ambiguous": pairs, "untested": report.untested });
+        let table = serde_json::json!({ "clean": report.is_clean(), "rows": rows, "ambiguous": pairs, "untested": report.untested, "findings": report.findings });
         say(table);
     } else {
         say(&report);

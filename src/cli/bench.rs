@@ -1,8 +1,8 @@
 //! `bench`: how long replays take, and whether they got slower.
 
 use super::{CliError, Exit, note, say, tapes, write};
-use crate::testing::Game;
-use crate::{Headless, ReplayError};
+use crate::ReplayError;
+use crate::testing::{Game, headless};
 use bevy_replay_tape::Tape;
 use core::hint::black_box;
 use serde::{Deserialize, Serialize};
@@ -105,8 +105,7 @@ fn is_slower(old: &Times, new: &Times, max_ratio: f64) -> bool {
 }
 
 fn play(game: &Game, tape: &Arc<Tape>) -> Result<(), ReplayError> {
-    let game = game.clone();
-    Headless::new(move |app: &mut bevy_app::App| game(app)).replay_inputs(tape).map(drop)
+    headless(game).replay_inputs(tape).map(drop)
 }
 
 /// Hashes 16 MiB: memory and integer units, which ticks use too.

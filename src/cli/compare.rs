@@ -1,8 +1,8 @@
 //! `compare`: where do these rules lead elsewhere?
 
 use super::{CliError, Exit, note, say, tapes};
-use crate::testing::Game;
-use crate::{Headless, ReplayError};
+use crate::ReplayError;
+use crate::testing::{Game, headless};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -31,6 +31,5 @@ pub(super) fn run(game: &Game, arguments: &Arguments) -> Result<Exit, CliError> 
 }
 
 fn compare(game: &Game, path: &std::path::Path) -> Result<crate::Report, ReplayError> {
-    let game = game.clone();
-    Headless::new(move |app: &mut bevy_app::App| game(app)).compare(path)
+    headless(game).compare(path)
 }

@@ -1,8 +1,7 @@
 //! `shrink`: the shortest tape that fails in the same way.
 
 use super::{CliError, Exit, say};
-use crate::Headless;
-use crate::testing::{Game, Progress, Shrink, ShrinkError};
+use crate::testing::{Game, Progress, Shrink, ShrinkError, headless};
 use bevy_replay_tape::{Tape, TapeError};
 use clap::ValueEnum;
 use core::time::Duration;
@@ -47,12 +46,8 @@ pub(super) fn run(game: &Game, arguments: &Arguments) -> Result<Exit, CliError> 
         spinner.set_style(style);
     }
     spinner.enable_steady_tick(Duration::from_millis(100));
-    let make = || {
-        let game = game.clone();
-        Headless::new(move |app: &mut bevy_app::App| game(app))
-    };
     let mut saved = Ok(());
-    let shrink = Shrink::new(make, Tape::load(path)?).time_max(Duration::from_secs(arguments.seconds_max));
+    let shrink = Shrink::new(|| headless(game), Tape::load(path)?).time_max(Duration::from_secs(arguments.seconds_max));
     let shrink = match arguments.fails_as {
         None => shrink,
         Some(FailsAs::Panic) => shrink.panics(),

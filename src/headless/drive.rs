@@ -112,7 +112,7 @@ impl Headless {
                 ) => {}
                 Some(error) => return Err(error.into()),
             }
-            if let Some(time_max) = self.time_max.filter(|time_max| start.elapsed() > *time_max) {
+            if let Some(time_max) = self.time_max.filter(|time_max| self.time_spent + start.elapsed() > *time_max) {
                 return Err(ReplayError::TooSlow { ticks: self.ticks(), time_max });
             }
             tickless = if self.ticks() == before { tickless + 1 } else { 0 };
@@ -121,6 +121,7 @@ impl Headless {
             }
             self.run_checks()?;
         }
+        self.time_spent += start.elapsed();
         Ok(())
     }
 

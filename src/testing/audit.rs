@@ -98,40 +98,41 @@ impl<G: Fn() -> Headless + Clone + 'static> Audit<G> {
         let mut ambiguous = game.world_mut().get_resource::<AmbiguousPairs>().cloned().unwrap_or_default().pairs;
         ambiguous.retain(|pair| !pair.shared.is_empty());
         let untested = coverage(game.world_mut()).order_untested;
-        let has_derived = game.has_derived();
+        let (has_derived, findings) = (game.has_derived(), game.findings());
         drop(game);
         let expected = expected(&tape, straight.roots, straight.initial);
 
-        let mut rows: Vec<AuditRow> = Vec::new();
+        let mut report = AuditReport { rows: Vec::new(), ambiguous, untested, findings };
+        let twice = perturb::none();
+        (self.progress)(&twice.name);
+        let outcome = self.perturbed(&twice, &tape, &expected, &report.ambiguous);
+        let is_hopeless = !matches!(outcome, AuditOutcome::Equal);
+        report.push(twice.name, outcome);
+        if is_hopeless {
+            report.push("everything else", AuditOutcome::NotTested("two runs alike differ already".into()));
+            return Ok(report);
+        }
         for perturbation in perturb::all(&tape, self.shuffles) {
             (self.progress)(&perturbation.name);
             let outcome = match perturbation.not_tested(has_derived) {
                 Some(why) => AuditOutcome::NotTested(why.into()),
-                None => self.perturbed(&perturbation, &tape, &expected, &ambiguous),
+                None => self.perturbed(&perturbation, &tape, &expected, &report.ambiguous),
             };
-            let is_hopeless = perturbation.name == perturb::TWICE && !matches!(outcome, AuditOutcome::Equal);
-            rows.push(AuditRow { perturbation: perturbation.name, outcome });
-            if is_hopeless {
-                let outcome = AuditOutcome::NotTested("two runs alike differ already".into());
-                rows.push(AuditRow { perturbation: "everything else".into(), outcome });
-                return Ok(AuditReport { rows, ambiguous, untested });
-            }
+            report.push(perturbation.name, outcome);
         }
         #[cfg(feature = "cli")]
         if let Some(child) = &self.child {
             (self.progress)(threads::NAME);
-            rows.insert(3, AuditRow { perturbation: threads::NAME.into(), outcome: child.play(&expected) });
+            report.push(threads::NAME, child.play(&expected));
         }
         let every = self.every.max(1);
         let restored = format!("restored at every {every}th tick");
         (self.progress)(&restored);
-        let outcome = leaks(|| Headless::rejoin(self.make.clone(), &tape, every));
-        rows.push(AuditRow { perturbation: restored, outcome });
+        report.push(restored, leaks(|| Headless::rejoin(self.make.clone(), &tape, every)));
         let seeks = "40 seeks, and straight on";
         (self.progress)(seeks);
-        let outcome = leaks(|| Headless::seeks(self.make.clone(), &tape, 40, 1));
-        rows.push(AuditRow { perturbation: seeks.into(), outcome });
-        Ok(AuditReport { rows, ambiguous, untested })
+        report.push(seeks, leaks(|| Headless::seeks(self.make.clone(), &tape, 40, 1)));
+        Ok(report)
     }
 
     /// Plays the tape in each variant until one differs, and that one again beside the game as it is.

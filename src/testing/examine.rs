@@ -1,7 +1,7 @@
 //! Plays a tape that somebody handed in, and says what of it holds.
 
 use super::Game;
-use crate::{Headless, ReplayError};
+use crate::ReplayError;
 use bevy_replay_tape::{EndReason, ExpectationError, Report, Tape, TapeError};
 use core::fmt;
 use std::path::{Path, PathBuf};
@@ -100,8 +100,7 @@ pub(crate) fn examine(game: &Game, path: &Path, limits: Limits) -> Examined {
     if let Some(max) = limits.ticks_max.filter(|max| ticks > *max) {
         return failed(format!("{ticks} ticks are more than the {max} that are allowed"), ticks);
     }
-    let game = game.clone();
-    let mut headless = Headless::new(move |app: &mut bevy_app::App| game(app));
+    let mut headless = super::headless(game);
     if let Some(time_max) = limits.time_max {
         headless = headless.time_max(time_max);
     }

@@ -1,7 +1,7 @@
 //! One run of a scenario, and what is made of it.
 
 use super::{Baseline, ReplayTest, git};
-use crate::{Detail, Headless, ReplayError};
+use crate::{Detail, ReplayError};
 use bevy_replay_tape::{Image, Tape};
 use core::fmt;
 use std::sync::Arc;
@@ -148,8 +148,7 @@ impl Recorded {
 
 /// Runs the scenario once.
 pub(super) fn record(test: &ReplayTest, detail: Detail) -> Result<Arc<Tape>, ReplayError> {
-    let game = test.game.clone();
-    let mut headless = Headless::new(move |app: &mut bevy_app::App| game(app)).detail(detail);
+    let mut headless = super::headless(&test.game).detail(detail);
     let seed = test.seed.unwrap_or_else(|| headless.master_seed());
     headless = test.inputs.feed(headless.seed(seed), seed, test.ticks);
     let tape = headless.unlimited().record(test.ticks)?.tape().clone();

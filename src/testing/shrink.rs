@@ -371,7 +371,7 @@ impl Player<'_> {
         time_max: Option<Duration>,
     ) -> Result<Outcome, ReplayError> {
         let mut game = None;
-        let played = quiet::attempt(|| game.insert(self.make(time_max)).attempt(tape, ticks));
+        let played = quiet::attempt(|| game.insert(limited((self.make)(), time_max)).attempt(tape, ticks));
         let reached = game.as_ref().map_or(0, Headless::ticks_run).max(tape.header.tick_first);
         drop(quiet::attempt(|| drop(game))); // what is left of it may panic again
         let failure = match played {
@@ -409,7 +409,7 @@ impl Player<'_> {
         tape: &Arc<Tape>,
         time_max: Option<Duration>,
     ) -> Result<Outcome, ReplayError> {
-        let compare = || self.make(time_max).compare_with(other().leaves_no_trace(), tape);
+        let compare = || limited((self.make)(), time_max).compare_with(limited(other(), time_max), tape);
         let report = match quiet::attempt(compare) {
             Ok(report) => report?,
             Err(panic) => return Ok(Outcome::Holds(format!("before the two part, one {panic}"))),
@@ -425,19 +425,20 @@ impl Player<'_> {
         })
     }
 
-    fn make(&self, time_max: Option<Duration>) -> Headless {
-        let mut game = (self.make)().leaves_no_trace();
-        if let Some(time) = time_max {
-            game.limit_time(time);
-        }
-        game
-    }
-
     /// What the game's inputs are at rest; nothing where it cannot be made.
     fn inputs_at_rest(&self) -> Vec<(TypeSpec, Vec<u8>)> {
-        let inputs = quiet::attempt(|| self.make(None).inputs_at_rest().unwrap_or_default());
+        let inputs = quiet::attempt(|| limited((self.make)(), None).inputs_at_rest().unwrap_or_default());
         inputs.unwrap_or_default()
     }
+}
+
+/// A game for one try.
+fn limited(game: Headless, time_max: Option<Duration>) -> Headless {
+    let mut game = game.leaves_no_trace();
+    if let Some(time) = time_max {
+        game.limit_time(time);
+    }
+    game
 }
 
 /// The shortest tape so far, and what was tried.

@@ -108,6 +108,17 @@ fn what_follows_frames_is_named() -> Outcome {
 }
 
 #[test]
+fn a_game_that_plays_between_ticks_is_not_clean_though_its_rows_are_equal() -> Outcome {
+    let report = audit(|app| {
+        app.add_systems(Update, |tick: Res<SimTick>, mut sum: ResMut<Sum>| sum.0 = tick.0 / 20);
+    })?;
+    assert!(!report.is_clean(), "{report}");
+    let text = report.to_string();
+    assert!(text.contains("\nfound: authoritative state was written outside a tick: Sum.0 was 0, is 1"), "{text}");
+    Ok(())
+}
+
+#[test]
 fn entity_numbers_in_the_state_are_named() -> Outcome {
     fn leak(vals: Query<Entity, With<Val>>, mut sum: ResMut<Sum>) {
         sum.0 = vals.iter().map(Entity::to_bits).max().unwrap_or_default();

@@ -43,9 +43,11 @@ impl Perturbation {
 }
 
 /// No perturbation at all. Where this differs, no other row can say anything.
-pub(super) const TWICE: &str = "twice in one process";
+pub(super) fn none() -> Perturbation {
+    Perturbation::new("twice in one process").with("", |game| game)
+}
 
-/// All rows that are games of their own.
+/// All others that are games of their own.
 pub(super) fn all(tape: &Tape, shuffles: u64) -> Vec<Perturbation> {
     let per_frame = |rows: Perturbation, ticks: u32| {
         rows.with(format!("{ticks} per frame"), move |game| game.pacing(Pacing::TicksPerFrame(ticks)))
@@ -56,7 +58,6 @@ pub(super) fn all(tape: &Tape, shuffles: u64) -> Vec<Perturbation> {
         shuffled = shuffled.with(format!("shuffle {seed}"), move |game| game.order(TickOrder::Shuffled { seed }));
     }
     vec![
-        Perturbation::new(TWICE).with("", |game| game),
         [1, 4, 16].into_iter().fold(Perturbation::new("ticks per frame 1 / 4 / 16"), per_frame),
         Perturbation::new("frame pattern with a 43-tick hitch")
             .with("", move |game| game.pacing(Pacing::Frames(hitches.clone()))),

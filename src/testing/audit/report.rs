@@ -17,6 +17,9 @@ pub struct AuditReport {
     pub ambiguous: Vec<AmbiguousPair>,
     /// Authoritative types of which there never were two, so that no order within them was tested.
     pub untested: Vec<String>,
+    /// What was noticed while the tape was played as it is: a [`Finding`](crate::Finding) each. A game that is written
+    /// between ticks stands still where no frame passes, so that the rows say little of it.
+    pub findings: Vec<String>,
 }
 
 /// One perturbation.
@@ -117,10 +120,15 @@ fn first_difference(found: &Divergence, startup: &[AmbiguousPair]) -> String {
 }
 
 impl AuditReport {
-    /// Returns whether nothing that must not matter did.
+    /// Returns whether nothing that must not matter did, and nothing was found.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.rows.iter().all(|row| matches!(row.outcome, AuditOutcome::Equal | AuditOutcome::NotTested(_)))
+        let is_well = |row: &AuditRow| matches!(row.outcome, AuditOutcome::Equal | AuditOutcome::NotTested(_));
+        self.findings.is_empty() && self.rows.iter().all(is_well)
+    }
+
+    pub(super) fn push(&mut self, perturbation: impl Into<String>, outcome: AuditOutcome) {
+        self.rows.push(AuditRow { perturbation: perturbation.into(), outcome });
     }
 }
 
@@ -144,6 +152,9 @@ impl fmt::Display for AuditReport {
         }
         if !self.untested.is_empty() {
             write!(f, "\nnot tested: order within {} (never two at a snapshot)", self.untested.join(", "))?;
+        }
+        for finding in &self.findings {
+            write!(f, "\nfound: {finding}")?;
         }
         Ok(())
     }
