@@ -9,7 +9,10 @@
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
 use bevy_egui::egui::{Event, Modifiers, MouseWheelUnit, Rect, TouchPhase, Vec2, pos2, vec2};
-use bevy_egui::{EguiContext, EguiGlobalSettings, EguiInput, EguiPlugin, EguiRenderOutput, PrimaryEguiContext};
+use bevy_egui::{
+    EguiContext, EguiGlobalSettings, EguiInput, EguiPlugin, EguiPrimaryContextPass, EguiRenderOutput,
+    PrimaryEguiContext,
+};
 use bevy_replay::{Inspector, InspectorCommand, InspectorPlugin, PlayOptions, RecorderLimits, prelude::*};
 use bevy_time::{TimePlugin, TimeUpdateStrategy};
 use std::time::Instant;
@@ -80,7 +83,7 @@ fn main() -> Result<(), ReplayError> {
         values >> 20
     );
 
-    let mut app = app();
+    let mut app = app(ticks / 2);
     app.world_mut().resource_mut::<Deck>().play(tape, PlayOptions::verify().held());
     app.world_mut().resource_mut::<Deck>().seek(ticks);
     let start = Instant::now();
@@ -123,26 +126,31 @@ fn main() -> Result<(), ReplayError> {
 }
 
 /// What a tick costs while nothing is recorded or played and the window is closed.
+///
+/// Both apps take turns, so that a machine that gets busy slows both; the least of all turns counts.
 fn idle() {
-    let tick_of = |has_inspector: bool| {
-        let mut app = app_with(has_inspector.then(InspectorPlugin::default));
-        let mut frame = |ticks: u32| {
-            app.insert_resource(TimeUpdateStrategy::FixedTimesteps(ticks));
-            median(&frames(&mut app, 2_000, |_, _| ()))
-        };
-        (frame(16) - frame(1)) / 15.0 * 1e3
-    };
-    let (without, closed) = (tick_of(false), tick_of(true));
+    let mut apps = [None, Some(InspectorPlugin::default())].map(|inspector| app_with(inspector, u64::MAX));
+    let mut least = [f64::INFINITY; 2];
+    for _ in 0..20 {
+        for (app, least) in apps.iter_mut().zip(&mut least) {
+            let mut frame = |ticks: u32| {
+                app.insert_resource(TimeUpdateStrategy::FixedTimesteps(ticks));
+                median(&frames(app, 200, |_, _| ()))
+            };
+            *least = least.min((frame(16) - frame(1)) / 15.0 * 1e3);
+        }
+    }
+    let [without, closed] = least;
     println!("a tick of the game: {without:.2} us without the inspector, {closed:.2} us with it closed");
     row("inspector closed, us more a tick", closed - without, 2.0);
 }
 
-/// The game in a window of 1280 × 720 that nobody sees, with the inspector open.
-fn app() -> App {
-    app_with(Some(InspectorPlugin::default().open(true)))
+/// The game in a window of 1280 × 720 that nobody sees, with the inspector open, and with other rules from a tick on.
+fn app(fault: u64) -> App {
+    app_with(Some(InspectorPlugin::default().open(true)), fault)
 }
 
-fn app_with(inspector: Option<InspectorPlugin>) -> App {
+fn app_with(inspector: Option<InspectorPlugin>, fault: u64) -> App {
     let mut app = App::new();
     app.add_plugins((
         TaskPoolPlugin::default(),
@@ -156,7 +164,8 @@ fn app_with(inspector: Option<InspectorPlugin>) -> App {
     }
     app.insert_resource(TimeUpdateStrategy::FixedTimesteps(1));
     app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
-    game(&mut app, HOUR / 2);
+    app.init_schedule(EguiPrimaryContextPass); // which only what draws brings along
+    game(&mut app, fault);
     // Nobody uploads textures.
     app.add_systems(Last, |mut outputs: Query<&mut EguiRenderOutput>| {
         outputs.iter_mut().for_each(|mut output| output.textures_delta.clear());
