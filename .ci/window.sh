@@ -15,7 +15,7 @@ fi
 target=${CARGO_TARGET_DIR:-$PWD/target/windowed}
 (
     cd "examples/$example"
-    export CARGO_TARGET_DIR=$target
+    export CARGO_TARGET_DIR=$target CLIPPY_CONF_DIR=$OLDPWD/docs
     cargo fmt --check
     cargo clippy --all-targets --ignore-rust-version -- -D warnings
     cargo test --ignore-rust-version

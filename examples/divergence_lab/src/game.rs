@@ -179,8 +179,10 @@ fn creature(kind: Kind, position: Position, energy: f32) -> impl Bundle {
     (Creature { kind }, position, Velocity::default(), Energy(energy))
 }
 
+type NamedBy<T> = (&'static SimId, &'static T);
+
 /// Reports call things by name; also those that a replay puts back.
-fn name<T: Component>(what: fn(&T) -> &str) -> impl Fn(On<Add<T>>, Query<(&SimId, &T)>, Commands) {
+fn name<T: Component>(what: fn(&T) -> &str) -> impl Fn(On<Add<T>>, Query<NamedBy<T>>, Commands) {
     move |added, all, mut commands| {
         if let Ok((id, value)) = all.get(added.entity) {
             commands.entity(added.entity).insert(Name::new(format!("{} {}", what(value), id.0)));
@@ -330,7 +332,7 @@ fn weather() -> ScheduleConfigs<ScheduleSystem> {
 }
 
 fn beetles_in_the_cold(tick: SimTick, creatures: Query<(&Creature, &mut Energy)>, change: impl Fn(f32) -> f32) {
-    if tick.0 % 50 == 0 && tick.0 > 0 {
+    if tick.0.is_multiple_of(50) && tick.0 > 0 {
         for (creature, mut energy) in creatures {
             if creature.kind == Kind::Beetle {
                 energy.0 = change(energy.0);

@@ -3,6 +3,7 @@
 use crate::faults::{Faults, PLANTED};
 use crate::game::{Creature, Egg, Flame, GARDEN, Kind, Lantern, Nectar};
 use bevy::asset::RenderAssetUsages;
+use bevy::math::FloatPow;
 use bevy::prelude::*;
 use bevy::render::render_resource::{Extent3d, TextureDimension, TextureFormat};
 use bevy_egui::egui::{Align2, Area, Color32, FontId, Frame, Grid, Id, LayerId, Pos2, RichText, Stroke};
@@ -41,9 +42,12 @@ impl Plugin for ViewPlugin {
     fn build(&self, app: &mut App) {
         let mut images = app.world_mut().resource_mut::<Assets<Image>>();
         let shapes = Shapes {
-            disc: images.add(shape(|x, y| (1.0 - x.hypot(y)) * 16.0)),
-            wing: images.add(shape(|x, y| (0.9 - x - y.abs() * 1.9).min(x + 0.9 - (0.5 - y.abs() * 0.5)) * 14.0)),
-            glow: images.add(shape(|x, y| (1.0 - x.hypot(y)).max(0.0).powi(2))),
+            disc: images.add(shape(|at| (1.0 - at.length()) * 16.0)),
+            wing: images.add(shape(|at| {
+                let Vec2 { x, y } = at.with_y(at.y.abs());
+                (0.9 - x - y * 1.9).min(x + 0.9 - (0.5 - y * 0.5)) * 14.0
+            })),
+            glow: images.add(shape(|at| (1.0 - at.length()).max(0.0).squared())),
         };
         app.insert_resource(ClearColor(NIGHT)).insert_resource(shapes);
         app.add_observer(show_creature).add_observer(show_nectar).add_observer(show_egg);
@@ -54,10 +58,10 @@ impl Plugin for ViewPlugin {
 }
 
 /// A picture from how opaque each point is; both coordinates are from -1 to 1.
-fn shape(opacity: impl Fn(f32, f32) -> f32) -> Image {
+fn shape(opacity: impl Fn(Vec2) -> f32) -> Image {
     const SIDE: u32 = 64;
     let place = |index: u32| (index as f32 + 0.5) / (SIDE as f32 / 2.0) - 1.0;
-    let alpha = |index: u32| opacity(place(index % SIDE), place(index / SIDE)).clamp(0.0, 1.0);
+    let alpha = |index: u32| opacity(Vec2::new(place(index % SIDE), place(index / SIDE))).clamp(0.0, 1.0);
     let data = (0..SIDE * SIDE).flat_map(|index| [255, 255, 255, (alpha(index) * 255.0) as u8]).collect();
     let size = Extent3d { width: SIDE, height: SIDE, depth_or_array_layers: 1 };
     let format = TextureFormat::Rgba8UnormSrgb;
