@@ -486,13 +486,14 @@ impl Runtime {
     fn take_state(&mut self, world: &mut World, tick: u64) {
         #[cfg(feature = "inspector")]
         self.trace();
-        let Capturer { image, digest, before, .. } = &self.capturer;
+        let Capturer { image, digest, .. } = &self.capturer;
         if let Some(observed) = &mut self.observed {
             let effects = world.get_resource_mut::<Probes>().map(|mut probes| core::mem::take(&mut probes.effects));
             let (image, digest) = (image.clone(), digest.clone());
             observed.push(Observed { image, digest, effects: effects.unwrap_or_default() });
         }
-        let ended = self.recorder.as_mut().and_then(|recorder| recorder.end_tick(image, digest, before.as_ref()));
+        let ended =
+            self.recorder.as_mut().and_then(|recorder| recorder.end_tick(image, digest, self.capturer.before()));
         // What differs because a jump has not put everything back is not the game's doing.
         let is_faithful = self.unfaithful_at.is_none();
         let diverged =

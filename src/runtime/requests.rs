@@ -100,7 +100,7 @@ impl Runtime {
                 if self.settings.rewind && self.playback.is_none() {
                     self.begin_history(core::iter::empty());
                 }
-                self.capturer.before = recorder.keeps_values().then(|| self.capturer.image.clone());
+                self.capturer.keep_before(recorder.keeps_values());
                 self.recorder = Some(recorder);
                 if self.playback.is_none() {
                     self.restart_trace();
@@ -295,7 +295,7 @@ impl Runtime {
 
     pub(crate) fn end_recording(&mut self, world: &mut World, reason: EndReason) {
         let Some(mut recorder) = self.recorder.take() else { return };
-        self.capturer.before = None;
+        self.capturer.keep_before(false);
         // What the last tick said of the run still belongs to it.
         let mut deck = world.resource_mut::<Deck>();
         for request in core::mem::take(&mut deck.requests) {

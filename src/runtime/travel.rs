@@ -162,7 +162,7 @@ impl Runtime {
         self.unfaithful_at = None;
         self.after_run_up.take_if(|(image, _)| image.tick > tick);
         let recorder = Recorder::resume(beginning, self.settings.detail, self.settings.limits);
-        self.capturer.before = recorder.keeps_values().then(|| self.capturer.image.clone());
+        self.capturer.keep_before(recorder.keeps_values());
         recorder
     }
 

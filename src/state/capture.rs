@@ -18,9 +18,9 @@ pub(crate) struct Capturer {
     pub(crate) image: Image,
     /// Its digest.
     pub(crate) digest: Digest,
-    /// The image before, where somebody asked to keep it.
-    pub(crate) before: Option<Image>,
-    /// What is known of each lane's rows; used only where change ticks are trusted.
+    /// The image before and what was known of it, where somebody asked to keep it.
+    before: Option<(Image, Vec<BlockDigests>)>,
+    /// The hashes of each lane's rows, as far as they have not changed.
     known: Vec<BlockDigests>,
     /// The change tick after the last capture, where change ticks are trusted.
     pub(crate) trusted_since: Option<Tick>,
@@ -48,10 +48,21 @@ impl Capturer {
         self.image.resources.sort_by(|a, b| a.name.cmp(&b.name));
     }
 
+    /// Keeps the image before the latest from now on, or no longer.
+    pub(crate) fn keep_before(&mut self, keeps: bool) {
+        self.before = keeps.then(|| (self.image.clone(), self.known.clone()));
+    }
+
+    /// The image before the latest, if it is kept.
+    pub(crate) fn before(&self) -> Option<&Image> {
+        self.before.as_ref().map(|(image, _)| image)
+    }
+
     /// Takes an image of the world as it is after `tick` ticks, and its digest.
     pub(crate) fn capture(&mut self, world: &World, registry: &mut Registry, tick: u64) -> Result<(), StateError> {
-        if let Some(before) = &mut self.before {
+        if let Some((before, known)) = &mut self.before {
             core::mem::swap(before, &mut self.image);
+            core::mem::swap(known, &mut self.known);
             self.trusted_since = None; // this memory holds the state before the last one
         }
         self.image.tick = tick;
@@ -65,8 +76,7 @@ impl Capturer {
                 None => false,
             };
             if !updated {
-                known.forget_all();
-                source.capture(world, &mut self.roster, lane, &mut notes)?;
+                source.capture(world, &mut self.roster, lane, known, &mut notes)?;
             }
             self.rows_max[index] = self.rows_max[index].max(lane.ids.len());
             if notes != EncodeNotes::default() {

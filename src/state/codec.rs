@@ -60,6 +60,7 @@ impl<T: Canonical> Codec<T> for Own<T> {
     fn shape(&self, types: &mut SchemaBuilder) -> ShapeId {
         T::shape(types)
     }
+    #[inline(always)]
     fn width(&self) -> Option<usize> {
         T::WIDTH
     }

@@ -78,8 +78,10 @@ impl LaneSource for HierarchyLane {
         world: &World,
         _: &mut Roster,
         lane: &mut Lane,
+        blocks: &mut BlockDigests,
         _: &mut EncodeNotes,
     ) -> Result<(), StateError> {
+        blocks.forget_all();
         let query = self.query.as_mut().expect("registries are frozen before the first capture");
         self.known.clear();
         for (id, children) in query.iter(world) {

@@ -26,12 +26,14 @@ pub(crate) trait LaneSource: Send + Sync {
     fn of(&self) -> TypeId;
     /// Prepares to read a world.
     fn attach(&mut self, world: &mut World);
-    /// Writes all rows; the roster is that of this moment.
+    /// Writes all rows over those of the last capture, and forgets the blocks of those that differ; the roster is
+    /// that of this moment.
     fn capture(
         &mut self,
         world: &World,
         roster: &mut Roster,
         lane: &mut Lane,
+        known: &mut BlockDigests,
         notes: &mut EncodeNotes,
     ) -> Result<(), StateError>;
     /// Writes only rows with a newer change tick over those of the last capture, and forgets their blocks.
@@ -124,29 +126,42 @@ where
         world: &World,
         roster: &mut Roster,
         lane: &mut Lane,
+        known: &mut BlockDigests,
         notes: &mut EncodeNotes,
     ) -> Result<(), StateError> {
         let query = self.query.as_mut().expect("registries are frozen before the first capture");
         let ids = WorldIds::writing(world);
-        if let Some(width) = self.codec.width()
+        if self.codec.width().is_some()
             && let Ok(columns) = query.contiguous_iter(world)
         {
-            let known = "a table with a registered type has simulated entities";
+            const IS_SIMULATED: &str = "a table with a registered type has simulated entities";
             self.tables.clear();
-            self.tables.extend(columns.map(|(ids, _)| roster.table(ids).expect(known)));
+            self.tables.extend(columns.map(|(ids, _)| roster.table(ids).expect(IS_SIMULATED)));
             let mut sorted = core::mem::take(&mut self.tables);
             sorted.sort_unstable();
             let index = roster.selection(&sorted);
-            lane.ids = roster.ids(index).clone();
+            if !Arc::ptr_eq(&lane.ids, roster.ids(index)) {
+                lane.ids = roster.ids(index).clone();
+                known.forget_all();
+            }
+            let (compares, mut changed) = (known.begin(), 0);
             let slots = lane.rows.slots(lane.ids.len());
             // The first pass found out which tables take part, this one reads them.
             for (column, values) in query.contiguous_iter(world).expect("the query was dense a moment ago") {
-                let places = roster.places(index, column).expect(known);
-                encode_column(&self.codec, values, places, slots, width, &ids, notes);
+                let places = roster.places(index, column).expect(IS_SIMULATED);
+                let slots = (places, &mut *slots, &mut *known);
+                changed += match compares {
+                    true => encode_column::<true, _, _>(&self.codec, values, slots, &ids, notes),
+                    false => encode_column::<false, _, _>(&self.codec, values, slots, &ids, notes),
+                };
+            }
+            if compares {
+                known.end(changed, lane.ids.len());
             }
             self.tables = sorted;
             return Ok(());
         }
+        known.forget_all();
         for (id, value) in query.iter(world) {
             self.scattered.push(id.0, |bytes| self.codec.encode(value, &mut VecSink::new(bytes, &ids, notes)));
         }
@@ -185,9 +200,10 @@ where
                         Places::Run(first) => first + row,
                         Places::Scattered(ranks) => ranks[row] as usize,
                     };
-                    known.forget(rank);
                     let slot = &mut lane.rows.slots(lane.ids.len())[rank * width..(rank + 1) * width];
-                    self.codec.encode(value, &mut SlotSink::new(slot, &ids, notes));
+                    let mut sink = SlotSink::<true>::new(slot, &ids, notes);
+                    self.codec.encode(value, &mut sink);
+                    known.forget_if(sink.has_changed(), rank);
                 }
             }
         }
@@ -230,32 +246,41 @@ where
 }
 
 /// Writes the values of one table to where their rows stand.
-fn encode_column<T, C: Codec<T>>(
+///
+/// Where it `COMPARES`, it forgets the blocks of rows that differ, and returns how many did.
+fn encode_column<const COMPARES: bool, T, C: Codec<T>>(
     codec: &C,
     values: &[T],
-    places: &Places,
-    slots: &mut [u8],
-    width: usize,
+    (places, slots, known): (&Places, &mut [u8], &mut BlockDigests),
     ids: &WorldIds<'_>,
     notes: &mut EncodeNotes,
-) {
-    if width == 0 {
-        return;
-    }
+) -> usize {
+    // Asked here and not before the call, as it is a constant in this loop then.
+    let Some(width) = codec.width().filter(|width| *width > 0) else { return 0 };
+    let mut changed = 0;
+    let mut encode = |value: &T, slot: &mut [u8], rank: usize| {
+        let mut sink = SlotSink::<COMPARES>::new(slot, ids, notes);
+        codec.encode(value, &mut sink);
+        if COMPARES {
+            known.forget_if(sink.has_changed(), rank);
+            changed += usize::from(sink.has_changed());
+        }
+    };
     match places {
         Places::Run(first) => {
             let slots = &mut slots[first * width..(first + values.len()) * width];
-            for (value, slot) in values.iter().zip(slots.chunks_exact_mut(width)) {
-                codec.encode(value, &mut SlotSink::new(slot, ids, notes));
+            for (rank, (value, slot)) in (*first..).zip(values.iter().zip(slots.chunks_exact_mut(width))) {
+                encode(value, slot, rank);
             }
         }
         Places::Scattered(ranks) => {
             for (value, rank) in values.iter().zip(ranks) {
-                let start = *rank as usize * width;
-                codec.encode(value, &mut SlotSink::new(&mut slots[start..start + width], ids, notes));
+                let rank = *rank as usize;
+                encode(value, &mut slots[rank * width..][..width], rank);
             }
         }
     }
+    changed
 }
 
 /// A registered resource type.

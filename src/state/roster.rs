@@ -16,8 +16,8 @@ type RosterQuery = QueryState<(Entity, &'static SimId), Without<IsResource>>;
 /// The id columns of all tables with simulated entities, as they stood at the last capture.
 ///
 /// Lanes ask it for a [`Selection`]: the rows of some tables in ascending order of their ids. It is
-/// computed anew only when an id column differs, which is found by comparing the columns themselves;
-/// change ticks do not tell when rows move.
+/// brought up to date only when an id column differs, which is found by comparing the columns themselves;
+/// change ticks do not tell when rows move. Rows that moved are sorted and merged into those that stayed.
 #[derive(Default)]
 pub(crate) struct Roster {
     query: Option<RosterQuery>,
@@ -25,6 +25,8 @@ pub(crate) struct Roster {
     /// Tables by the address of their id column during the current capture, ascending.
     addresses: Vec<(usize, usize)>,
     selections: Vec<Selection>,
+    /// Rows that hold another id than at the capture before, in ascending order of their ids.
+    moved: Vec<Row>,
 }
 
 #[derive(Default)]
@@ -32,14 +34,36 @@ struct Table {
     ids: Vec<u64>,
 }
 
+/// A row of a table. The order of rows is that of their ids, and no two of them are equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Row {
+    id: u64,
+    /// Index into the roster.
+    table: u32,
+    index: u32,
+}
+
+impl Row {
+    /// Whether the row still holds its id.
+    fn stays(&self, tables: &[Table]) -> bool {
+        let table = tables.get(self.table as usize);
+        table.and_then(|table| table.ids.get(self.index as usize)) == Some(&self.id)
+    }
+}
+
 /// The rows of some tables in ascending order of their ids.
+#[derive(Default)]
 struct Selection {
     /// Which tables: indices into the roster, ascending.
     tables: Vec<usize>,
-    /// The ids, ascending.
+    /// The rows, ascending.
+    rows: Vec<Row>,
+    /// Their ids.
     ids: Arc<Ids>,
     /// For each of `tables`, where its rows go.
     places: Vec<Places>,
+    /// Whether a lane has asked for it since rows moved; the others are dropped when they move again.
+    is_used: bool,
 }
 
 /// Where the rows of a table stand in the image.
@@ -59,8 +83,10 @@ impl Roster {
     pub(crate) fn update(&mut self, world: &World) -> Result<Arc<Ids>, StateError> {
         let query = self.query.as_mut().expect("registries are frozen before the first capture");
         self.addresses.clear();
-        let mut changed = false;
+        self.moved.clear();
+        let known = self.tables.len();
         let mut count = 0;
+        let mut changed = false;
         let columns = query.contiguous_iter(world).expect("`SimId` is stored in tables");
         for (_, ids) in columns {
             self.addresses.push((ids.as_ptr().addr(), count));
@@ -69,27 +95,51 @@ impl Roster {
             }
             let table = &mut self.tables[count];
             if !same(&table.ids, ids) {
+                changed = true;
+                let rows = ids.iter().enumerate().filter(|(index, id)| table.ids.get(*index) != Some(&id.0));
+                self.moved.extend(rows.map(|(index, id)| Row { id: id.0, table: narrow(count), index: narrow(index) }));
                 table.ids.clear();
                 table.ids.extend(ids.iter().map(|id| id.0));
-                changed = true;
             }
             count += 1;
         }
-        changed |= count != self.tables.len();
         self.tables.truncate(count);
         self.addresses.sort_unstable();
-        if changed {
-            self.selections.clear();
+        if changed || count != known || self.selections.is_empty() {
+            self.bring_up_to_date(count != known).map_err(|id| self.duplicate(world, id))?;
         }
-        if self.selections.is_empty() {
-            let all = self.select((0..count).collect()).map_err(|id| self.duplicate(world, id))?;
-            if all.ids.last() == Some(&NO_ENTITY) {
-                self.tables.clear(); // look again next time
-                return Err(StateError::ReservedSimId);
-            }
-            self.selections.push(all);
+        let all = &self.selections[0];
+        if all.ids.last() == Some(&NO_ENTITY) {
+            self.forget();
+            return Err(StateError::ReservedSimId);
         }
-        Ok(self.selections[0].ids.clone())
+        Ok(all.ids.clone())
+    }
+
+    /// Puts rows that moved where they belong in each selection; the first one is of all tables.
+    fn bring_up_to_date(&mut self, tables_differ: bool) -> Result<(), u64> {
+        let Self { tables, selections, moved, .. } = self;
+        moved.sort_unstable();
+        if selections.is_empty() {
+            selections.push(Selection::default());
+        }
+        // Indices of tables mean others when there are more or fewer of them.
+        if tables_differ {
+            selections.truncate(1);
+            selections[0].tables = (0..tables.len()).collect();
+        }
+        let mut is_first = true;
+        selections.retain(|selection| core::mem::take(&mut is_first) || selection.is_used);
+        selections.iter_mut().try_for_each(|selection| {
+            selection.is_used = false;
+            selection.merge(tables, moved)
+        })
+    }
+
+    /// Looks again next time.
+    fn forget(&mut self) {
+        self.tables.clear();
+        self.selections.clear();
     }
 
     /// Returns in which order rows stand, table by table, where it is not that of their ids.
@@ -104,14 +154,19 @@ impl Roster {
     }
 
     /// Returns the number of the selection of these tables (ascending), if it has been made since rows moved.
-    pub(crate) fn known_selection(&self, tables: &[usize]) -> Option<usize> {
-        self.selections.iter().position(|selection| selection.tables == tables)
+    pub(crate) fn known_selection(&mut self, tables: &[usize]) -> Option<usize> {
+        let index = self.selections.iter().position(|selection| selection.tables == tables)?;
+        self.selections[index].is_used = true;
+        Some(index)
     }
 
     /// Returns the number of the selection of these tables (ascending).
     pub(crate) fn selection(&mut self, tables: &[usize]) -> usize {
         self.known_selection(tables).unwrap_or_else(|| {
-            let selection = self.select(tables.to_vec()).expect("ids are unique: `update` checked all tables");
+            let all = self.selections[0].rows.iter();
+            let rows = all.filter(|row| tables.binary_search(&(row.table as usize)).is_ok()).copied().collect();
+            let mut selection = Selection { tables: tables.to_vec(), rows, is_used: true, ..Selection::default() };
+            selection.merge(&self.tables, &[]).expect("ids are unique: `update` checked all tables");
             self.selections.push(selection);
             self.selections.len() - 1
         })
@@ -128,44 +183,61 @@ impl Roster {
         selection.tables.binary_search(&self.table(ids)?).ok().map(|index| &selection.places[index])
     }
 
-    /// Sorts the rows of some tables; fails with an id that stands twice.
-    fn select(&self, tables: Vec<usize>) -> Result<Selection, u64> {
-        let counts: Vec<usize> = tables.iter().map(|table| self.tables[*table].ids.len()).collect();
-        let total: usize = counts.iter().sum();
-        // (id, table, row); a stable sort finds the runs that tables mostly consist of.
-        let mut order: Vec<(u64, u32, u32)> = Vec::with_capacity(total);
-        for (slot, table) in (0..).zip(&tables) {
-            order.extend(self.tables[*table].ids.iter().zip(0..).map(|(id, row)| (*id, slot, row)));
-        }
-        order.sort_by_key(|entry| entry.0);
-        if let Some(pair) = order.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            return Err(pair[0].0);
-        }
-        let mut ranks: Vec<Vec<u32>> = counts.iter().map(|count| vec![0; *count]).collect();
-        for ((_, slot, row), rank) in order.iter().zip(0..) {
-            ranks[*slot as usize][*row as usize] = rank;
-        }
-        let places = ranks.into_iter().map(|ranks| {
-            let first = ranks.first().copied().unwrap_or(0);
-            if ranks.iter().zip(first..).all(|(rank, place)| *rank == place) {
-                Places::Run(first as usize)
-            } else {
-                Places::Scattered(ranks)
-            }
-        });
-        let places = places.collect();
-        let ids = Ids::new(order.into_iter().map(|entry| entry.0).collect()).expect("sorted, and each id once");
-        Ok(Selection { tables, ids: Arc::new(ids), places })
-    }
-
     fn duplicate(&mut self, world: &World, id: u64) -> StateError {
-        self.tables.clear(); // look again next time
+        self.forget();
         let query = self.query.as_mut().expect("set by `attach`");
         let mut carriers = query.iter(world).filter(|(_, sim_id)| sim_id.0 == id).map(|(entity, _)| entity);
         let (first, second) = (carriers.next(), carriers.next());
         let found = |entity: Option<Entity>| entity.unwrap_or(Entity::PLACEHOLDER);
         StateError::DuplicateSimId { id, first: found(first), second: found(second) }
     }
+}
+
+impl Selection {
+    /// Puts rows that moved (ascending) between those that stayed; fails with an id that stands twice.
+    fn merge(&mut self, tables: &[Table], moved: &[Row]) -> Result<(), u64> {
+        let mut moved = moved.iter().filter(|row| self.tables.binary_search(&(row.table as usize)).is_ok()).peekable();
+        let before = core::mem::take(&mut self.rows);
+        let total = self.tables.iter().map(|table| tables[*table].ids.len()).sum();
+        let (mut rows, mut ids) = (Vec::with_capacity(total), Vec::with_capacity(total));
+        for row in before.iter().filter(|row| row.stays(tables)) {
+            while let Some(moved) = moved.next_if(|moved| moved.id <= row.id) {
+                rows.push(*moved);
+            }
+            rows.push(*row);
+        }
+        rows.extend(moved);
+        ids.extend(rows.iter().map(|row| row.id));
+        self.rows = rows;
+        if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(pair[0]);
+        }
+        self.ids = Arc::new(Ids::new(ids).expect("merged in ascending order, and each once"));
+
+        let mut ranks: Vec<Vec<u32>> = self.tables.iter().map(|table| vec![0; tables[*table].ids.len()]).collect();
+        let mut slots = vec![0; tables.len()];
+        self.tables.iter().enumerate().for_each(|(slot, table)| slots[*table] = slot);
+        for (row, rank) in self.rows.iter().zip(0..) {
+            ranks[slots[row.table as usize]][row.index as usize] = rank;
+        }
+        self.places = ranks.into_iter().map(Places::of).collect();
+        Ok(())
+    }
+}
+
+impl Places {
+    fn of(ranks: Vec<u32>) -> Self {
+        let first = ranks.first().copied().unwrap_or(0);
+        if ranks.iter().zip(first..).all(|(rank, place)| *rank == place) {
+            return Self::Run(first as usize);
+        }
+        Self::Scattered(ranks)
+    }
+}
+
+/// Tables and their rows are counted in 32 bits by Bevy, too.
+fn narrow(index: usize) -> u32 {
+    u32::try_from(index).expect("Bevy has no more tables or rows")
 }
 
 /// Compares without leaving early, so that it runs at memory speed.

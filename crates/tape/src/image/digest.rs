@@ -41,38 +41,66 @@ fn put_name(hasher: &mut Xxh3Default, name: &str) {
     hasher.update(name.as_bytes());
 }
 
-/// Hashes of the blocks of a lane's rows that are known to be unchanged since they were computed.
+/// Hashes of the blocks of a lane's rows, and which of them are out of date.
 ///
 /// For a caller that knows which rows changed. Whoever forgets too little gets the digest of another state.
 #[derive(Debug, Clone, Default)]
-pub struct BlockDigests(Vec<Option<u64>>);
+pub struct BlockDigests {
+    digests: Vec<u64>,
+    is_known: Vec<bool>,
+    /// So many times no comparing.
+    pause: u8,
+}
 
 impl BlockDigests {
-    /// Forgets all blocks: any row may have changed, or there are others now.
-    pub fn forget_all(&mut self) {
-        self.0.clear();
+    /// Captures in a row that do not compare once many rows were found to differ: then comparing costs more than it saves.
+    const PAUSE: u8 = 15;
+
+    /// Begins a capture of all rows, and returns whether it is worth comparing them with those of the last one.
+    ///
+    /// If it is not, all blocks are forgotten.
+    pub fn begin(&mut self) -> bool {
+        let is_worth_it = !self.is_known.is_empty() && self.pause == 0;
+        if !is_worth_it {
+            self.pause = self.pause.saturating_sub(1);
+            self.forget_all();
+        }
+        is_worth_it
     }
 
-    /// Forgets the block of a row.
-    pub fn forget(&mut self, row: usize) {
-        if let Some(block) = self.0.get_mut(row / BLOCK_ROWS) {
-            *block = None;
+    /// Ends a capture that compared `rows`, of which so many have `changed`.
+    pub fn end(&mut self, changed: usize, rows: usize) {
+        if changed * 4 > rows {
+            self.pause = Self::PAUSE;
         }
     }
 
-    /// Returns whether anything is known.
+    /// Forgets all blocks: any row may have changed, or there are others now.
+    pub fn forget_all(&mut self) {
+        self.is_known.clear();
+    }
+
+    /// Forgets the block of a row if the row `has_changed`.
+    #[inline(always)]
+    pub fn forget_if(&mut self, has_changed: bool, row: usize) {
+        if let Some(is_known) = self.is_known.get_mut(row / BLOCK_ROWS) {
+            *is_known &= !has_changed;
+        }
+    }
+
+    /// Returns whether nothing is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.is_known.is_empty()
     }
 }
 
 fn lane_digest(lane: &Lane, known: Option<&mut BlockDigests>) -> u64 {
-    let mut nothing = Vec::new();
-    let known = known.map_or(&mut nothing, |known| {
-        known.0.resize(lane.ids.len().div_ceil(BLOCK_ROWS), None);
-        &mut known.0
-    });
+    let mut nothing = BlockDigests::default();
+    let BlockDigests { digests, is_known, .. } = known.unwrap_or(&mut nothing);
+    let blocks = lane.ids.len().div_ceil(BLOCK_ROWS);
+    digests.resize(blocks, 0);
+    is_known.resize(blocks, false);
     let Lane { name, schema: _, ids, rows } = lane;
     let Ids { ids, block_digests } = &**ids;
     let mut hasher = Xxh3Default::new();
@@ -81,11 +109,13 @@ fn lane_digest(lane: &Lane, known: Option<&mut BlockDigests>) -> u64 {
     // Sixteen bytes a block: gathered, because many short updates cost more than the hash.
     let mut gathered = [0; 16 * 32];
     let mut used = 0;
-    for (block, ids_digest) in block_digests.iter().enumerate() {
-        let first = block * BLOCK_ROWS;
-        let last = ids.len().min(first + BLOCK_ROWS);
-        let compute = || xxh3_64(&rows.bytes[rows.range(first..last)]);
-        let rows_digest = known.get_mut(block).map_or_else(compute, |known| *known.get_or_insert_with(compute));
+    let rows_digests = digests.iter_mut().zip(is_known);
+    for (block, (ids_digest, (rows_digest, is_known))) in block_digests.iter().zip(rows_digests).enumerate() {
+        if !core::mem::replace(is_known, true) {
+            let first = block * BLOCK_ROWS;
+            let last = ids.len().min(first + BLOCK_ROWS);
+            *rows_digest = xxh3_64(&rows.bytes[rows.range(first..last)]);
+        }
         gathered[used..used + 8].copy_from_slice(&ids_digest.to_le_bytes());
         gathered[used + 8..used + 16].copy_from_slice(&rows_digest.to_le_bytes());
         used += 16;
