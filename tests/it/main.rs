@@ -4,6 +4,7 @@
 mod audit;
 mod border;
 mod border_checks;
+mod captures;
 mod changed_digests;
 #[cfg(all(feature = "raw-input", feature = "states", feature = "reflect"))]
 mod clean_game;
