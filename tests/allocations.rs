@@ -93,17 +93,22 @@ struct Counted {
 
 /// All kinds of lanes, several tables, ids in no order; ticks change values and allocate nothing themselves.
 fn game(app: &mut App) {
+    game_of(app, 10);
+}
+
+/// With so many of each kind of foe.
+fn game_of(app: &mut App, foes: u16) {
     app.add_plugins(ReplayPlugin::new("allocations"))
         .record_input::<Steer>()
         .register_authoritative::<(Position, Burning, Name, Aim, Hero)>()
         .register_authoritative_resource::<Score>()
         .init_resource::<Score>()
         .init_resource::<Counted>();
-    app.add_systems(Startup, |mut commands: Commands| {
+    app.add_systems(Startup, move |mut commands: Commands| {
         let hero = commands.spawn((Hero, Position::default(), Name("hero".into(), vec![1, 2]))).id();
-        for i in 0..10_u8 {
-            commands.spawn((SimId(100 - u64::from(i)), Position::default(), Aim(hero)));
-            commands.spawn((Position::default(), Burning(i), Unregistered));
+        for i in 0..foes {
+            commands.spawn((SimId(100_000 - u64::from(i)), Position::default(), Aim(hero)));
+            commands.spawn((Position::default(), Burning(i.to_le_bytes()[0]), Unregistered));
             commands.spawn((Position::default(), Name(format!("foe {i}"), vec![]), Disabled));
         }
     });
@@ -159,6 +164,14 @@ fn ten_minutes_of_unchanged_input_are_recorded_without_an_allocation() -> Result
     assert_eq!(run.tape().digests.roots.len() as u64, TICKS);
     assert_eq!(run.tape().tracks[0].changes.len(), 1);
     assert_eq!(run.resource::<Score>()?.0, TICKS);
+    Ok(())
+}
+
+#[test]
+fn ten_thousand_entities_are_recorded_without_an_allocation_per_tick() -> Result<(), ReplayError> {
+    let run = Headless::new(|app: &mut App| game_of(app, 3_400)).detail(Detail::Roots).record(WARM + 100)?;
+    assert_eq!(counted(), 0);
+    assert_eq!((run.resource::<Counted>()?.ticks, run.tape().digests.roots.len()), (100, 200));
     Ok(())
 }
 
