@@ -43,6 +43,76 @@ fn main() {
     let middle = (ratios.iter().copied().fold(f64::MAX, f64::min) + ratios.iter().copied().fold(0.0, f64::max)) / 2.0;
     let spread = ratios.iter().map(|ratio| (ratio / middle - 1.0).abs()).fold(0.0, f64::max);
     row("growth 1 k to 1 M entities, ratio off its middle by", spread, 0.3);
+
+    let [bare, idle, recording] = frames([Game::Bare, Game::Idle, Game::Recording]);
+    let share = self::limit(10_000) / bare;
+    println!("a frame of the game of 10 k entities: {:.1} us bare; the limit is {share:.2} of it", bare * 1e6);
+    row("game of 10 k entities, digest each tick / bare", recording / bare, 1.1);
+    row("game of 10 k entities, plugin idle / bare", idle / bare, 1.01);
+}
+
+#[derive(Clone, Copy)]
+enum Game {
+    Bare,
+    Idle,
+    Recording,
+}
+
+/// Seconds the median frame of each of these takes; they take turns, so that all of them meet the same noise.
+fn frames<const N: usize>(games: [Game; N]) -> [f64; N] {
+    let mut apps = games.map(game);
+    let mut times = [const { Vec::new() }; N];
+    for round in 0..2_200 {
+        for (app, times) in apps.iter_mut().zip(&mut times) {
+            let start = Instant::now();
+            app.update();
+            if round >= 200 {
+                times.push(start.elapsed().as_secs_f64());
+            }
+        }
+    }
+    times.map(|mut times: Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    })
+}
+
+/// Ten thousand bodies in three archetypes that move and bounce, a tick in each frame.
+fn game(game: Game) -> App {
+    let mut app = App::new();
+    app.add_plugins((TaskPoolPlugin::default(), bevy_time::TimePlugin));
+    app.insert_resource(bevy_time::TimeUpdateStrategy::FixedTimesteps(1));
+    app.add_systems(FixedUpdate, (integrate, bounce).chain());
+    if !matches!(game, Game::Bare) {
+        app.add_plugins(ReplayPlugin::new("targets").detail(Detail::Roots));
+        app.register_authoritative::<(Position, Velocity, Health)>();
+    }
+    for i in 0..10_000 {
+        spawn(app.world_mut(), i, 3);
+    }
+    if matches!(game, Game::Recording) {
+        app.world_mut().resource_mut::<Deck>().record();
+    }
+    app
+}
+
+fn integrate(mut bodies: Query<(&mut Position, &Velocity)>) {
+    for (mut position, velocity) in &mut bodies {
+        for axis in 0..3 {
+            position.0[axis] += velocity.0[axis];
+        }
+    }
+}
+
+fn bounce(mut bodies: Query<(&Position, &mut Velocity, &mut Health)>) {
+    for (position, mut velocity, mut health) in &mut bodies {
+        for axis in 0..3 {
+            if position.0[axis].abs() > 5_000 && position.0[axis] * velocity.0[axis] > 0 {
+                velocity.0[axis] = -velocity.0[axis];
+                health.0 -= 1;
+            }
+        }
+    }
 }
 
 fn row(name: &str, value: f64, target: f64) {

@@ -201,9 +201,8 @@ where
                         Places::Scattered(ranks) => ranks[row] as usize,
                     };
                     let slot = &mut lane.rows.slots(lane.ids.len())[rank * width..(rank + 1) * width];
-                    let mut sink = SlotSink::<true>::new(slot, &ids, notes);
-                    self.codec.encode(value, &mut sink);
-                    known.forget_if(sink.has_changed(), rank);
+                    self.codec.encode(value, &mut <SlotSink>::new(slot, &ids, notes));
+                    known.forget(rank);
                 }
             }
         }
@@ -261,9 +260,9 @@ fn encode_column<const COMPARES: bool, T, C: Codec<T>>(
     let mut encode = |value: &T, slot: &mut [u8], rank: usize| {
         let mut sink = SlotSink::<COMPARES>::new(slot, ids, notes);
         codec.encode(value, &mut sink);
-        if COMPARES {
-            known.forget_if(sink.has_changed(), rank);
-            changed += usize::from(sink.has_changed());
+        if COMPARES && sink.has_changed() {
+            known.forget(rank);
+            changed += 1;
         }
     };
     match places {

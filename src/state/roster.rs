@@ -62,6 +62,9 @@ struct Selection {
     ids: Arc<Ids>,
     /// For each of `tables`, where its rows go.
     places: Vec<Places>,
+    /// Memory of what it was before, to be used again: a large world asks the system for none per tick.
+    rows_before: Vec<Row>,
+    ids_before: Option<Arc<Ids>>,
     /// Whether a lane has asked for it since rows moved; the others are dropped when they move again.
     is_used: bool,
 }
@@ -197,30 +200,36 @@ impl Selection {
     /// Puts rows that moved (ascending) between those that stayed; fails with an id that stands twice.
     fn merge(&mut self, tables: &[Table], moved: &[Row]) -> Result<(), u64> {
         let mut moved = moved.iter().filter(|row| self.tables.binary_search(&(row.table as usize)).is_ok()).peekable();
-        let before = core::mem::take(&mut self.rows);
-        let total = self.tables.iter().map(|table| tables[*table].ids.len()).sum();
-        let (mut rows, mut ids) = (Vec::with_capacity(total), Vec::with_capacity(total));
-        for row in before.iter().filter(|row| row.stays(tables)) {
+        core::mem::swap(&mut self.rows, &mut self.rows_before);
+        self.rows.clear();
+        for row in self.rows_before.iter().filter(|row| row.stays(tables)) {
             while let Some(moved) = moved.next_if(|moved| moved.id <= row.id) {
-                rows.push(*moved);
+                self.rows.push(*moved);
             }
-            rows.push(*row);
+            self.rows.push(*row);
         }
-        rows.extend(moved);
-        ids.extend(rows.iter().map(|row| row.id));
-        self.rows = rows;
+        self.rows.extend(moved);
+
+        let mut ids = self.ids_before.take().and_then(Arc::into_inner).map(Ids::into_vec).unwrap_or_default();
+        ids.clear();
+        ids.extend(self.rows.iter().map(|row| row.id));
         if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(pair[0]);
         }
-        self.ids = Arc::new(Ids::new(ids).expect("merged in ascending order, and each once"));
+        let ids = Ids::new(ids).expect("merged in ascending order, and each once");
+        self.ids_before = Some(core::mem::replace(&mut self.ids, Arc::new(ids)));
 
-        let mut ranks: Vec<Vec<u32>> = self.tables.iter().map(|table| vec![0; tables[*table].ids.len()]).collect();
+        let mut ranks: Vec<Vec<u32>> = self.places.drain(..).map(Places::into_memory).collect();
+        ranks.resize_with(self.tables.len(), Vec::new);
         let mut slots = vec![0; tables.len()];
-        self.tables.iter().enumerate().for_each(|(slot, table)| slots[*table] = slot);
+        for (slot, (table, ranks)) in self.tables.iter().zip(&mut ranks).enumerate() {
+            slots[*table] = slot;
+            ranks.resize(tables[*table].ids.len(), 0);
+        }
         for (row, rank) in self.rows.iter().zip(0..) {
             ranks[slots[row.table as usize]][row.index as usize] = rank;
         }
-        self.places = ranks.into_iter().map(Places::of).collect();
+        self.places.extend(ranks.into_iter().map(Places::of));
         Ok(())
     }
 }
@@ -232,6 +241,13 @@ impl Places {
             return Self::Run(first as usize);
         }
         Self::Scattered(ranks)
+    }
+
+    fn into_memory(self) -> Vec<u32> {
+        match self {
+            Self::Run(_) => Vec::new(),
+            Self::Scattered(ranks) => ranks,
+        }
     }
 }
 

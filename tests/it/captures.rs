@@ -39,7 +39,10 @@ struct Red;
 /// What is done to the entity that `whom` picks, or to all.
 #[derive(Debug, Clone)]
 enum Deed {
-    Spawn { red: bool, level: Option<u8> },
+    Spawn {
+        red: bool,
+        level: Option<u8>,
+    },
     SpawnBatch(u8),
     Despawn,
     Disable,

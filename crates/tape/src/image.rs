@@ -33,6 +33,12 @@ impl Ids {
         ids.is_sorted_by(|a, b| a < b).then(|| Self { block_digests: digest::ids_blocks(&ids), ids })
     }
 
+    /// Returns the ids alone.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<u64> {
+        self.ids
+    }
+
     /// Returns the row of an id.
     #[must_use]
     pub fn row(&self, id: u64) -> Option<usize> {

@@ -80,11 +80,11 @@ impl BlockDigests {
         self.is_known.clear();
     }
 
-    /// Forgets the block of a row if the row `has_changed`.
+    /// Forgets the block of a row.
     #[inline(always)]
-    pub fn forget_if(&mut self, has_changed: bool, row: usize) {
+    pub fn forget(&mut self, row: usize) {
         if let Some(is_known) = self.is_known.get_mut(row / BLOCK_ROWS) {
-            *is_known &= !has_changed;
+            *is_known = false;
         }
     }
 
