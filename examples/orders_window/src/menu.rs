@@ -182,14 +182,17 @@ fn draw_order(mut contexts: EguiContexts, order: Option<Res<Order>>, deck: Res<D
     Area::new(Id::new("order")).anchor(Align2::LEFT_TOP, [12.0, 12.0]).interactable(false).show(context, |ui| {
         ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend); // the number of digits may grow
         panel().show(ui, |ui| {
-            let line = |text: String, size: f32| RichText::new(text).size(size).color(Color32::WHITE);
-            ui.label(line(order.mission.clone(), 18.0));
-            ui.label(line(format!("cut {} / {}", order.cut, order.needed), 32.0).strong());
-            let told = line(format!("missed {}    bombs hit {}", order.missed, order.bombs), 18.0);
-            ui.label(if order.missed + order.bombs > 0 { told.color(GOLD) } else { told });
-            if deck.is_replaying() {
-                ui.label(line("Replay".into(), 18.0).color(SKY));
-            }
+            let line = |text: String| RichText::new(text).size(22.0).color(Color32::WHITE);
+            ui.horizontal(|ui| {
+                ui.spacing_mut().item_spacing.x = 20.0;
+                ui.label(line(order.mission.clone()));
+                ui.label(line(format!("cut {} / {}", order.cut, order.needed)).strong());
+                let told = line(format!("missed {}    bombs hit {}", order.missed, order.bombs));
+                ui.label(if order.missed + order.bombs > 0 { told.color(GOLD) } else { told });
+                if deck.is_replaying() {
+                    ui.label(line("Replay".into()).color(SKY));
+                }
+            });
         });
     });
 }
@@ -209,15 +212,16 @@ fn draw_missions(
         panel().inner_margin(28_i8).show(ui, |ui| {
             ui.vertical_centered(|ui| {
                 ui.label(RichText::new("Orders").size(52.0).strong().color(GOLD));
-                let rule = "Fruit flies up. Cut what has a ring; after each cut the blade is blunt for half a second.";
+                let rule = "Cut what has a ring. After each cut the blade is blunt for half a second.";
                 ui.label(RichText::new(rule).size(18.0).color(Color32::WHITE));
                 ui.add_space(18.0);
             });
             let mut clicked = None;
             Grid::new("grid").spacing([12.0, 12.0]).show(ui, |ui| {
                 for (index, mission) in menu.missions.iter().enumerate() {
-                    let told = if menu.completed.contains(mission) { "complete" } else { "" };
-                    let text = RichText::new(format!("{mission}\n{told}")).size(18.0).color(Color32::WHITE);
+                    let is_completed = menu.completed.contains(mission);
+                    let text = if is_completed { format!("{mission}\ncomplete") } else { mission.clone() };
+                    let text = RichText::new(text).size(18.0).color(if is_completed { GOLD } else { Color32::WHITE });
                     let is_selected = index == menu.selected;
                     let edge = if is_selected { (3.0, GOLD) } else { (1.0, Color32::from_gray(120)) };
                     let button = Button::new(text).fill(Color32::from_rgb(34, 44, 82)).stroke(edge).corner_radius(8_u8);

@@ -144,10 +144,11 @@ fn shine(at: Vec2, middle: Vec2) -> Layer {
 }
 
 fn apple(at: Vec2) -> [Layer; 5] {
-    let lobes = circle(at, Vec2::new(-0.2, -0.06), 0.6).max(circle(at, Vec2::new(0.2, -0.06), 0.6));
-    let [rim, skin] = body(at, lobes, VERMILION);
-    let stem = (BARK, cover(rod(at, Vec2::new(0.0, 0.42), Vec2::new(0.06, 0.74), 0.05)));
-    [rim, skin, shine(at, Vec2::new(-0.34, 0.2)), stem, (GREEN, cover(leaf(at, Vec2::new(0.28, 0.66), 0.35)))]
+    let lobe = |side: f32| circle(at, Vec2::new(side * 0.24, 0.06), 0.5);
+    let foot = |side: f32| circle(at, Vec2::new(side * 0.14, -0.26), 0.44);
+    let [rim, skin] = body(at, lobe(-1.0).max(lobe(1.0)).max(foot(-1.0)).max(foot(1.0)), VERMILION);
+    let stem = (BARK, cover(rod(at, Vec2::new(0.0, 0.4), Vec2::new(0.06, 0.76), 0.05)));
+    [rim, skin, shine(at, Vec2::new(-0.36, 0.24)), stem, (GREEN, cover(leaf(at, Vec2::new(0.28, 0.66), 0.35)))]
 }
 
 fn pear(at: Vec2) -> [Layer; 5] {
@@ -168,16 +169,17 @@ fn lemon(at: Vec2) -> [Layer; 4] {
     [rim, skin, shine(at, Vec2::new(-0.26, 0.14)), leaf]
 }
 
-fn melon(at: Vec2) -> [Layer; 5] {
-    let inside = circle(at, Vec2::ZERO, 0.76);
+fn melon(at: Vec2) -> [Layer; 4] {
+    let inside = circle(at, Vec2::ZERO, 0.78);
     let [rim, skin] = body(at, inside, ORANGE);
     // Ribs run from pole to pole, nearer to each other at the sides.
-    let half_width = (0.76_f32.squared() - at.y.squared()).max(0.01).sqrt();
-    let around = ops::asin((at.x / half_width).clamp(-1.0, 1.0));
-    let rib = ops::cos(around * 6.0).abs();
-    let ribs = (ORANGE * 0.66, cover(inside - 0.055) * ((0.3 - rib) * 6.0).clamp(0.0, 1.0));
-    let stem = (BARK, cover(rod(at, Vec2::new(0.0, 0.7), Vec2::new(0.1, 0.86), 0.05)));
-    [rim, skin, ribs, shine(at, Vec2::new(-0.3, 0.3)), stem]
+    let turned = Vec2::from_angle(-0.5).rotate(at);
+    let half_width = (0.78_f32.squared() - turned.y.squared()).max(0.01).sqrt();
+    let around = ops::asin((turned.x / half_width).clamp(-1.0, 1.0));
+    let rib = ops::cos(around * 5.0).abs();
+    let pale = Vec3::new(0.98, 0.88, 0.62);
+    let ribs = (pale, cover(inside - 0.055) * ((0.26 - rib) * 8.0).clamp(0.0, 1.0));
+    [rim, skin, ribs, shine(at, Vec2::new(-0.32, 0.34))]
 }
 
 fn plum(at: Vec2) -> [Layer; 5] {

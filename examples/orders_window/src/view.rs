@@ -87,6 +87,14 @@ fn show_stall(pictures: Res<Pictures>, mut commands: Commands) {
     commands.spawn((Camera2d, Projection::from(projection)));
     // Wider and higher than any window.
     commands.spawn(sprite(&pictures.evening, Color::WHITE, Vec2::new(PICTURE.x * 4.0, PICTURE.y)));
+    for star in 0..60_u8 {
+        // Each as far from those before it as can be: the sequence of Roberts.
+        let spread = (f32::from(star) * Vec2::new(0.754_877_7, 0.569_840_3)).fract() - 0.5;
+        let at = spread * Vec2::new(PICTURE.x, PICTURE.y * 0.6) + Vec2::Y * PICTURE.y * 0.2;
+        let (light, size) = (0.15 + 0.4 * f32::from(star % 5) / 5.0, 2.0 + f32::from(star % 3));
+        let picture = sprite(&pictures.drop, Color::WHITE.with_alpha(light), Vec2::splat(size));
+        commands.spawn((picture, Transform::from_translation(at.extend(0.1))));
+    }
     let counter = sprite(&pictures.counter, Color::WHITE, Vec2::new(PICTURE.x, COUNTER));
     for part in -2..=2 {
         let at = Vec3::new(part as f32 * PICTURE.x, (COUNTER - PICTURE.y) / 2.0, 5.0);
@@ -224,7 +232,7 @@ fn show_recorded_blade(blade: Res<crate::game::Blade>, deck: Res<Deck>, mut trai
     }
 }
 
-fn age_trail(time: Res<Time<Real>>, pointer: Res<Pointer>, mut trail: ResMut<Trail>) {
+fn age_trail(time: Res<Time>, pointer: Res<Pointer>, mut trail: ResMut<Trail>) {
     for (_, age) in &mut trail.0 {
         *age += time.delta_secs();
     }
