@@ -19,6 +19,7 @@ use std::collections::BTreeSet;
 const COLUMNS: usize = 4;
 
 const GOLD: Color32 = Color32::from_rgb(0xF0, 0xE4, 0x42);
+const CARD: Color32 = Color32::from_rgb(34, 44, 82);
 const SKY: Color32 = Color32::from_rgb(0x56, 0xB4, 0xE9);
 
 /// What the player can do.
@@ -224,7 +225,7 @@ fn draw_missions(
                     let text = RichText::new(text).size(18.0).color(if is_completed { GOLD } else { Color32::WHITE });
                     let is_selected = index == menu.selected;
                     let edge = if is_selected { (3.0, GOLD) } else { (1.0, Color32::from_gray(120)) };
-                    let button = Button::new(text).fill(Color32::from_rgb(34, 44, 82)).stroke(edge).corner_radius(8_u8);
+                    let button = Button::new(text).fill(CARD).stroke(edge).corner_radius(8_u8);
                     if ui.add_sized([150.0, 66.0], button).clicked() {
                         clicked = Some(index);
                     }
@@ -271,10 +272,12 @@ fn draw_end(
                 ui.label(RichText::new(told).size(20.0).color(Color32::WHITE));
                 ui.add_space(16.0);
             });
-            let button = |ui: &mut Ui, text: &str| {
-                ui.add_sized([180.0, 44.0], Button::new(RichText::new(text).size(18.0)).corner_radius(8_u8)).clicked()
-            };
-            ui.horizontal(|ui| {
+            ui.vertical_centered(|ui| {
+                let button = |ui: &mut Ui, text: &str| {
+                    let text = RichText::new(text).size(18.0).color(Color32::WHITE);
+                    let button = Button::new(text).fill(CARD).corner_radius(8_u8);
+                    ui.add_sized([240.0, 44.0], button).clicked()
+                };
                 if is_completed && button(ui, "Next (Enter)") {
                     choice.wish = menu.play_next();
                 }
