@@ -53,7 +53,7 @@ cut_one 01 1
 echo "== mission 12, in the same recording"
 press Escape
 wait_for '^no mission$'
-for key in Down Down Right Right Right Return; do press $key; sleep 0.5; done
+for key in Down Down Right Right Right Return; do press $key; done
 wait_for '^mission 12: cut 0 of [0-9]+, missed 0, extra 0, bombs 0$'
 cut_one 12 0
 cut_one 12 1

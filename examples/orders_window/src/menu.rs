@@ -8,6 +8,7 @@ use crate::pictures::{Pictures, WHITE, color};
 use crate::places::{PICTURE, Screen};
 use crate::view::{COUNTER, size_of_thing};
 use bevy::input::InputSystems;
+use bevy::input::keyboard::KeyboardInput;
 use bevy::prelude::*;
 use bevy_egui::egui::{self, Align2, Area, Button, Color32, FontId, Frame, Grid, Id, LayerId, RichText, Ui};
 use bevy_egui::input::EguiWantsInput;
@@ -60,7 +61,7 @@ impl Plugin for MenuPlugin {
     fn build(&self, app: &mut App) {
         let missions = (1..=MISSIONS).map(name).collect();
         app.insert_resource(Menu { missions, selected: 0, completed: BTreeSet::new() });
-        app.add_systems(PreUpdate, press_keys.after(InputSystems).run_if(bevy_replay::is_live));
+        app.add_systems(PreUpdate, press_keys.after(InputSystems));
         app.add_systems(Update, follow.run_if(bevy_replay::is_live));
         app.add_systems(Startup, show_legend);
         app.add_systems(EguiPrimaryContextPass, (draw_legend, draw_order, draw_missions, draw_end));
@@ -68,6 +69,13 @@ impl Plugin for MenuPlugin {
 }
 
 impl Menu {
+    /// Selects another mission, if there is one there.
+    fn go(&mut self, by: isize) -> Option<Wish> {
+        let selected = self.selected.checked_add_signed(by).filter(|selected| *selected < self.missions.len());
+        self.selected = selected.unwrap_or(self.selected);
+        None
+    }
+
     fn play(&self) -> Option<Wish> {
         self.missions.get(self.selected).cloned().map(Wish::Play)
     }
@@ -78,39 +86,34 @@ impl Menu {
     }
 }
 
+/// Each press counts, however many a frame has.
 fn press_keys(
-    keys: Res<ButtonInput<KeyCode>>,
+    mut keys: MessageReader<KeyboardInput>,
     wants: Res<EguiWantsInput>,
+    deck: Res<Deck>,
     order: Res<Order>,
     mut menu: ResMut<Menu>,
     mut choice: ResMut<Choice>,
 ) {
-    if wants.wants_any_keyboard_input() {
+    if wants.wants_any_keyboard_input() || deck.is_replaying() {
+        keys.clear();
         return;
     }
-    let enter = keys.just_pressed(KeyCode::Enter);
-    let wish = match Stage::of(&order) {
-        Stage::Choosing => {
-            let step = [
-                (KeyCode::ArrowLeft, -1),
-                (KeyCode::ArrowRight, 1),
-                (KeyCode::ArrowUp, -(COLUMNS as isize)),
-                (KeyCode::ArrowDown, COLUMNS as isize),
-            ];
-            for (_, by) in step.into_iter().filter(|(key, _)| keys.just_pressed(*key)) {
-                let selected = menu.selected.checked_add_signed(by);
-                menu.selected = selected.filter(|selected| *selected < menu.missions.len()).unwrap_or(menu.selected);
-            }
-            enter.then(|| menu.play()).flatten()
+    for key in keys.read().filter(|key| key.state.is_pressed() && !key.repeat) {
+        let wish = match (Stage::of(&order), key.key_code) {
+            (Stage::Choosing, KeyCode::ArrowLeft) => menu.go(-1),
+            (Stage::Choosing, KeyCode::ArrowRight) => menu.go(1),
+            (Stage::Choosing, KeyCode::ArrowUp) => menu.go(-(COLUMNS as isize)),
+            (Stage::Choosing, KeyCode::ArrowDown) => menu.go(COLUMNS as isize),
+            (Stage::Choosing, KeyCode::Enter) => menu.play(),
+            (Stage::Ended, KeyCode::Enter) if order.is_completed() => menu.play_next(),
+            (Stage::Ended, KeyCode::Enter) | (Stage::Playing | Stage::Ended, KeyCode::KeyR) => menu.play(),
+            (Stage::Playing | Stage::Ended, KeyCode::Escape) => Some(Wish::Leave),
+            _ => None,
+        };
+        if wish.is_some() {
+            choice.wish = wish;
         }
-        Stage::Ended if enter && order.is_completed() => menu.play_next(),
-        Stage::Ended if enter => menu.play(),
-        _ if keys.just_pressed(KeyCode::KeyR) => menu.play(),
-        _ if keys.just_pressed(KeyCode::Escape) => Some(Wish::Leave),
-        _ => None,
-    };
-    if wish.is_some() {
-        choice.wish = wish;
     }
 }
 
