@@ -1,11 +1,16 @@
 #!/usr/bin/env bash
-# Makes the pictures of the guides from the running program: the inspector over the lab, at planted faults.
+# Makes the pictures of the guides from the running programs: the inspector over the lab, at planted faults, and the
+# planned missions.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 .ci/divergence_lab.sh
+.ci/orders_window.sh
 mkdir -p docs/pictures
-for name in last-bit global-transform; do
-    picture=docs/pictures/$name.png
-    convert "target/divergence_lab/$name.png" -strip -define png:compression-level=9 "$picture"
+make() {
+    local picture=docs/pictures/$2.png
+    convert "target/$1.png" -strip -define png:compression-level=9 "$picture"
     [[ $(stat -c %s "$picture") -lt 200000 ]] || { echo "$picture is too large"; exit 1; }
-done
+}
+make divergence_lab/last-bit last-bit
+make divergence_lab/global-transform global-transform
+make orders_window/mission-12-cut-2 orders

@@ -3,7 +3,7 @@
 //! It sees what a player sees and obeys the same rules. That it completes a plan shows that the plan can be completed,
 //! not how hard it is.
 
-use super::game::{Blade, Flight, Order, OrdersPlugin, Point, RADIUS, Rules, Throw, Thrown, is_near};
+use super::game::{Blade, Flight, Order, OrdersPlugin, Point, RADIUS, Rules, Stroke, Throw, Thrown, is_near};
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
 use bevy_replay::prelude::*;
@@ -42,7 +42,7 @@ fn move_blade(mut blade: ResMut<Blade>, order: Res<Order>, things: Query<(&SimId
     for (_, _, _, at) in wanted {
         let (from, to) = (Point { x: at.x - STROKE, ..at }, Point { x: at.x + STROKE, ..at });
         if !bombs.iter().any(|bomb| is_near(*bomb, from, to, CAUTION)) {
-            *blade = Blade { from, to, is_cutting: true };
+            blade.strokes.push(Stroke { from, to });
             return;
         }
     }

@@ -1,6 +1,6 @@
 //! The game: fruit flies up, the blade cuts what is on the order, and no bomb. All integers, in thousandths.
 //!
-//! It knows of no window: a front end reads the entities and writes [`Blade`].
+//! It knows of no window: a front end reads the entities and [`Order`], and writes [`Blade`] and [`Choice`].
 
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
@@ -46,14 +46,33 @@ pub(crate) struct Point {
     pub(crate) y: i32,
 }
 
-/// The recorded input: the way of the blade since the last tick.
-#[derive(Resource, Default, Clone, Debug, PartialEq, TickInput)]
-pub(crate) struct Blade {
+/// A straight part of the blade's way.
+#[derive(Canonical, Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stroke {
     pub(crate) from: Point,
     pub(crate) to: Point,
-    /// Whether it is drawn.
+}
+
+/// A recorded input: the way of the blade since the last tick, all of it.
+#[derive(Resource, Default, Clone, Debug, PartialEq, TickInput)]
+pub(crate) struct Blade {
     #[once]
-    pub(crate) is_cutting: bool,
+    pub(crate) strokes: Vec<Stroke>,
+}
+
+/// A recorded input: what the player wants to play, so that it is on the tape.
+#[derive(Resource, Default, Clone, Debug, PartialEq, TickInput)]
+pub(crate) struct Choice {
+    #[once]
+    pub(crate) wish: Option<Wish>,
+}
+
+#[derive(Canonical, Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// The mission of that name, from its beginning.
+    Play(String),
+    /// No mission.
+    Leave,
 }
 
 /// A thing in the air. It is a copy of its event.
@@ -96,6 +115,8 @@ impl Default for Rules {
 /// How the order stands.
 #[derive(Resource, Canonical, Debug, Clone, Default)]
 pub(crate) struct Order {
+    /// The name of the mission; empty if there is none.
+    pub(crate) mission: String,
     /// How many things are on it.
     pub(crate) needed: u32,
     /// How many of them are cut.
@@ -104,10 +125,14 @@ pub(crate) struct Order {
     pub(crate) extra: u32,
     /// Bombs that were hit.
     pub(crate) bombs: u32,
+    /// How many things on the order fell uncut.
+    pub(crate) missed: u32,
     /// The first thing on the order that fell uncut, by its event.
     pub(crate) lost: Option<u32>,
     /// For so many ticks the blade is blunt.
     pub(crate) blunt: u32,
+    /// Whether nothing more will be thrown.
+    pub(crate) is_over: bool,
 }
 
 impl Order {
@@ -116,8 +141,8 @@ impl Order {
     }
 }
 
-/// The game with its missions. The first is played, and each that a front end starts with [`PlanCursor::start`] in a
-/// tick.
+/// The game with its missions. The first is played unless they are [waiting](Plans::waiting), and each that is
+/// [chosen](Choice).
 #[derive(Clone)]
 pub(crate) struct OrdersPlugin {
     pub(crate) missions: Plans<Throw>,
@@ -128,13 +153,14 @@ impl Plugin for OrdersPlugin {
     fn build(&self, app: &mut App) {
         app.add_plugins(ReplayPlugin::new("orders").rules(1).version(env!("CARGO_PKG_VERSION")))
             .record_input::<Blade>()
+            .record_input::<Choice>()
             .register_authoritative::<(Thrown, Flight)>()
             .register_authoritative_resource::<Order>()
             .register_authoritative_resource::<Rules>()
             .register_plans(self.missions.clone())
             .insert_resource(self.rules)
             .init_resource::<Order>()
-            .add_systems(FixedUpdate, (begin, throw, fly, cut).chain());
+            .add_systems(FixedUpdate, (begin, throw, fly, cut, end, choose).chain());
     }
 }
 
@@ -148,7 +174,8 @@ fn begin(
 ) {
     let Some(plan) = missions.running(&cursor).filter(|_| cursor.time() == 1) else { return };
     let needed = plan.events().iter().filter(|event| event.class == EventClass::Required).count();
-    *order = Order { needed: u32::try_from(needed).unwrap_or(u32::MAX), ..Order::default() };
+    let needed = u32::try_from(needed).unwrap_or(u32::MAX);
+    *order = Order { mission: plan.name().to_owned(), needed, ..Order::default() };
     for entity in &things {
         commands.entity(entity).despawn();
     }
@@ -171,6 +198,7 @@ fn fly(mut things: Query<(Entity, &Thrown, &mut Flight)>, mut order: ResMut<Orde
             lost.extend((thrown.class == EventClass::Required).then_some(thrown.event));
         }
     }
+    order.missed += u32::try_from(lost.len()).unwrap_or(u32::MAX);
     // The order of a query is not that of the plan.
     order.lost = order.lost.or(lost.into_iter().min());
 }
@@ -186,11 +214,9 @@ fn cut(
         order.blunt -= 1;
         return;
     }
-    if !blade.is_cutting {
-        return;
-    }
+    let meets = |at: Point| blade.strokes.iter().any(|stroke| is_near(at, stroke.from, stroke.to, RADIUS));
     for (entity, thrown, flight) in &things {
-        if flight.at.y >= 0 && is_near(flight.at, blade.from, blade.to, RADIUS) {
+        if flight.at.y >= 0 && meets(flight.at) {
             commands.entity(entity).despawn();
             match thrown.class {
                 EventClass::Required => order.cut += 1,
@@ -199,6 +225,38 @@ fn cut(
             }
             order.blunt = rules.cooldown;
         }
+    }
+}
+
+fn end(cursor: Res<PlanCursor<Throw>>, mut order: ResMut<Order>) {
+    if cursor.is_over() && !order.is_over {
+        order.is_over = true;
+    }
+}
+
+/// Last, so that the tick that comes next is the first of the mission.
+fn choose(
+    choice: Res<Choice>,
+    missions: Res<Plans<Throw>>,
+    things: Query<Entity, With<Thrown>>,
+    mut cursor: ResMut<PlanCursor<Throw>>,
+    mut order: ResMut<Order>,
+    mut commands: Commands,
+) {
+    match &choice.wish {
+        Some(Wish::Play(mission)) => {
+            if let Some(plan) = missions.get(mission) {
+                cursor.start(plan);
+            }
+        }
+        Some(Wish::Leave) => {
+            cursor.stop();
+            *order = Order::default();
+            for entity in &things {
+                commands.entity(entity).despawn();
+            }
+        }
+        None => {}
     }
 }
 
