@@ -233,6 +233,12 @@ pub trait ReplayAppExt {
     /// interpolation that puts the tick's value back before the next one.
     fn written_between_ticks<T: 'static>(&mut self) -> &mut Self;
 
+    /// Exempts systems of the tick from [`Finding::FrameClockRead`](crate::Finding::FrameClockRead): they ask for a clock
+    /// of the frame, and nothing that they make of it reaches the game. Systems of other crates may be so.
+    ///
+    /// They are named as for `before` and `after`: by the function, or by a set that they are in.
+    fn reads_frame_clock<M>(&mut self, systems: impl IntoSystemSet<M>) -> &mut Self;
+
     /// Lets tapes begin when a condition holds: assets are loaded, the level is spawned.
     ///
     /// Until then the deck is [idle](crate::DeckState::Idle), whatever it was asked for.
@@ -441,6 +447,12 @@ impl ReplayAppExt for App {
 
     fn written_between_ticks<T: 'static>(&mut self) -> &mut Self {
         runtime::with(self.world_mut(), |_, runtime| runtime.registry.unguarded.insert(TypeId::of::<T>()));
+        self
+    }
+
+    fn reads_frame_clock<M>(&mut self, systems: impl IntoSystemSet<M>) -> &mut Self {
+        let set = systems.into_system_set().intern();
+        self.world_mut().get_resource_or_init::<TickReads>().may_read_frame_clocks.push(set);
         self
     }
 
