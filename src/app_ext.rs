@@ -203,21 +203,23 @@ pub trait ReplayAppExt {
     #[cfg(feature = "plan")]
     fn register_plans<E: Canonical + Clone + Send + Sync>(&mut self, plans: Plans<E>) -> &mut Self;
 
-    /// Says that a component or resource is for watching the game (traces, statistics): it cannot change it.
+    /// Says that a component or resource, or each of a tuple, is for watching the game (traces, statistics): it cannot change
+    /// it.
     ///
     /// It is not captured; the [coverage report](crate::coverage) does not ask about it again.
     ///
     /// # Panics
     ///
-    /// If the type is registered already, or after the app was finished or ran its first tick.
-    fn observation<T: Component>(&mut self) -> &mut Self;
+    /// If a type is registered already, or after the app was finished or ran its first tick.
+    fn observation<T: Bundle>(&mut self) -> &mut Self;
 
-    /// Says that a component or resource is for showing the game (interpolation, effects): it cannot change it.
+    /// Says that a component or resource, or each of a tuple, is for showing the game (interpolation, effects): it cannot
+    /// change it.
     ///
     /// # Panics
     ///
-    /// If the type is registered already, or after the app was finished or ran its first tick.
-    fn presentation<T: Component>(&mut self) -> &mut Self;
+    /// If a type is registered already, or after the app was finished or ran its first tick.
+    fn presentation<T: Bundle>(&mut self) -> &mut Self;
 
     /// Says that a component or resource is a cache, rebuilt from authoritative state before a tick reads it.
     ///
@@ -421,14 +423,14 @@ impl ReplayAppExt for App {
     }
 
     #[track_caller]
-    fn observation<T: Component>(&mut self) -> &mut Self {
+    fn observation<T: Bundle>(&mut self) -> &mut Self {
         let caller = Location::caller();
         runtime::with(self.world_mut(), |_, runtime| runtime.registry.add_role::<T>("observation", caller));
         self
     }
 
     #[track_caller]
-    fn presentation<T: Component>(&mut self) -> &mut Self {
+    fn presentation<T: Bundle>(&mut self) -> &mut Self {
         let caller = Location::caller();
         runtime::with(self.world_mut(), |_, runtime| runtime.registry.add_role::<T>("presentation", caller));
         self
