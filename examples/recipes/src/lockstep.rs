@@ -105,7 +105,7 @@ impl Peer {
         }
     }
 
-    /// What all players do in a tick, as soon as it is known. Nobody has had the time to give an order for the first ticks.
+    /// What all players do in a tick, as soon as it is known. For the first ticks nobody can have given an order.
     fn orders(&mut self, tick: u64) -> Option<Orders> {
         self.known.extend(self.from_other.try_iter().map(|(tick, player, run)| ((tick, player), run)));
         let mut orders = Orders::default();
