@@ -83,3 +83,9 @@ fn manager_does_not_see_a_tap_within_one_frame() -> Outcome {
     assert_eq!(heroes(&mut run), [(0, 0), (0, 0)]);
     Ok(())
 }
+
+#[test]
+fn game_goes_on_from_the_middle_while_a_key_is_held() -> Outcome {
+    assert_eq!(Headless::rejoin(|| Headless::new(game), recorded()?.tape(), 7)?, None);
+    Ok(())
+}
