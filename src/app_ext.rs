@@ -203,21 +203,23 @@ pub trait ReplayAppExt {
     #[cfg(feature = "plan")]
     fn register_plans<E: Canonical + Clone + Send + Sync>(&mut self, plans: Plans<E>) -> &mut Self;
 
-    /// Says that a component or resource is for watching the game (traces, statistics): it cannot change it.
+    /// Says that a component or resource, or each of a tuple, is for watching the game (traces, statistics): it cannot change
+    /// it.
     ///
     /// It is not captured; the [coverage report](crate::coverage) does not ask about it again.
     ///
     /// # Panics
     ///
-    /// If the type is registered already, or after the app was finished or ran its first tick.
-    fn observation<T: Component>(&mut self) -> &mut Self;
+    /// If a type is registered already, or after the app was finished or ran its first tick.
+    fn observation<T: Bundle>(&mut self) -> &mut Self;
 
-    /// Says that a component or resource is for showing the game (interpolation, effects): it cannot change it.
+    /// Says that a component or resource, or each of a tuple, is for showing the game (interpolation, effects): it cannot
+    /// change it.
     ///
     /// # Panics
     ///
-    /// If the type is registered already, or after the app was finished or ran its first tick.
-    fn presentation<T: Component>(&mut self) -> &mut Self;
+    /// If a type is registered already, or after the app was finished or ran its first tick.
+    fn presentation<T: Bundle>(&mut self) -> &mut Self;
 
     /// Says that a component or resource is a cache, rebuilt from authoritative state before a tick reads it.
     ///
@@ -232,6 +234,12 @@ pub trait ReplayAppExt {
     /// Exempts an authoritative type from the [`Guard`](crate::Guard): it is written between ticks on purpose, as by
     /// interpolation that puts the tick's value back before the next one.
     fn written_between_ticks<T: 'static>(&mut self) -> &mut Self;
+
+    /// Exempts systems of the tick from [`Finding::FrameClockRead`](crate::Finding::FrameClockRead): they ask for a clock
+    /// of the frame, and nothing that they make of it reaches the game. Systems of other crates may be so.
+    ///
+    /// They are named as for `before` and `after`: by the function, or by a set that they are in.
+    fn reads_frame_clock<M>(&mut self, systems: impl IntoSystemSet<M>) -> &mut Self;
 
     /// Lets tapes begin when a condition holds: assets are loaded, the level is spawned.
     ///
@@ -415,14 +423,14 @@ impl ReplayAppExt for App {
     }
 
     #[track_caller]
-    fn observation<T: Component>(&mut self) -> &mut Self {
+    fn observation<T: Bundle>(&mut self) -> &mut Self {
         let caller = Location::caller();
         runtime::with(self.world_mut(), |_, runtime| runtime.registry.add_role::<T>("observation", caller));
         self
     }
 
     #[track_caller]
-    fn presentation<T: Component>(&mut self) -> &mut Self {
+    fn presentation<T: Bundle>(&mut self) -> &mut Self {
         let caller = Location::caller();
         runtime::with(self.world_mut(), |_, runtime| runtime.registry.add_role::<T>("presentation", caller));
         self
@@ -441,6 +449,12 @@ impl ReplayAppExt for App {
 
     fn written_between_ticks<T: 'static>(&mut self) -> &mut Self {
         runtime::with(self.world_mut(), |_, runtime| runtime.registry.unguarded.insert(TypeId::of::<T>()));
+        self
+    }
+
+    fn reads_frame_clock<M>(&mut self, systems: impl IntoSystemSet<M>) -> &mut Self {
+        let set = systems.into_system_set().intern();
+        self.world_mut().get_resource_or_init::<TickReads>().may_read_frame_clocks.push(set);
         self
     }
 

@@ -228,6 +228,7 @@ pub use tick::{AmbiguousPair, AmbiguousPairs, ReplaySystems, SimPhase, SimTick, 
 /// Links between them are defined here for rustdoc; the files end in the same links for everywhere else.
 pub mod guide {
     /// [debugging.md]: crate::guide::debugging
+    /// [recipes.md]: crate::guide::recipes
     /// [clippy.toml]: #clippytoml
     #[cfg_attr(feature = "plan", doc = "[plans.md]: crate::guide::plans")]
     ///
@@ -273,6 +274,9 @@ pub mod guide {
     #[cfg(feature = "plan")]
     #[doc = include_str!("../docs/plans.md")]
     pub mod plans {}
+
+    #[doc = include_str!("../docs/recipes.md")]
+    pub mod recipes {}
 
     /// [digest.md]: crate::guide::digest
     #[cfg_attr(feature = "plan", doc = "[plans.md]: crate::guide::plans")]

@@ -137,7 +137,7 @@ impl Registry {
     /// Panics if registering is over, or if the type is known already.
     pub(crate) fn admit<T: 'static>(&mut self, call: &str, caller: &'static Location<'static>) {
         Self::check_open::<T>(self.frozen, call, caller);
-        Self::check_new::<T>(&mut self.known, call, caller);
+        Self::check_new::<T>(&mut self.known, TypeId::of::<T>(), call, caller);
     }
 
     fn check_open<T>(frozen: bool, call: &str, caller: &Location<'_>) {
@@ -151,10 +151,11 @@ impl Registry {
 
     fn check_new<T: 'static>(
         known: &mut BTreeMap<TypeId, &'static Location<'static>>,
+        of: TypeId,
         call: &str,
         caller: &'static Location<'static>,
     ) {
-        if let Some(first) = known.insert(TypeId::of::<T>(), caller) {
+        if let Some(first) = known.insert(of, caller) {
             panic!(
                 "{call}::<{}>() at {caller}: the type is registered already, at {first} (remove one of the two calls)",
                 type_name::<T>(),
@@ -184,9 +185,15 @@ impl Registry {
         of.is_some_and(|of| self.unguarded.contains(&of))
     }
 
-    /// Says that a type needs no place in the image.
-    pub(crate) fn add_role<T: 'static>(&mut self, call: &str, caller: &'static Location<'static>) {
-        self.admit::<T>(call, caller);
+    /// Says that a component, or each of a tuple, needs no place in the image.
+    pub(crate) fn add_role<T: Bundle>(&mut self, call: &str, caller: &'static Location<'static>) {
+        Self::check_open::<T>(self.frozen, call, caller);
+        // Not in the game's world: it would remember the bundle without components that are required of it later.
+        let mut apart = World::new();
+        let ids = apart.register_bundle::<T>().explicit_components().to_vec();
+        for of in ids.into_iter().filter_map(|id| apart.components().get_info(id)?.type_id()) {
+            Self::check_new::<T>(&mut self.known, of, call, caller);
+        }
     }
 
     /// Whether somebody has said what the type is to the game.
@@ -202,7 +209,7 @@ impl Registry {
         caller: &'static Location<'static>,
     ) {
         Self::check_open::<T>(self.frozen, call, caller);
-        Self::check_new::<T>(&mut self.inputs, call, caller);
+        Self::check_new::<T>(&mut self.inputs, TypeId::of::<T>(), call, caller);
         self.tracks.push(Box::new(track));
     }
 

@@ -11,8 +11,8 @@ use bevy_ecs::component::ComponentId;
 use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::graph::{DiGraph, Direction};
 use bevy_ecs::schedule::{
-    FlattenedDependencies, InternedScheduleLabel, NodeId, ScheduleBuildError, ScheduleBuildPass, ScheduleGraph,
-    ScheduleLabel, SystemKey, SystemSetKey,
+    FlattenedDependencies, InternedScheduleLabel, InternedSystemSet, NodeId, ScheduleBuildError, ScheduleBuildPass,
+    ScheduleGraph, ScheduleLabel, SystemKey, SystemSetKey,
 };
 use bevy_ecs::system::SystemAccess;
 use std::collections::{BTreeMap, BTreeSet};
@@ -186,6 +186,12 @@ impl<'a> Conflicts<'a> {
         own.chain(inherited).map(|condition| &condition.access)
     }
 
+    /// Whether a system is in a set, or in one inside it.
+    fn is_in(&self, key: SystemKey, set: &InternedSystemSet) -> bool {
+        let sets = self.sets.get(&key).into_iter().flatten();
+        sets.filter_map(|key| self.graph.system_sets.get(*key)).any(|of| *of == **set)
+    }
+
     /// Whether a run condition of the system, or of a set it is in, conflicts with an access.
     fn gated_by(&self, key: SystemKey, access: &SystemAccess) -> bool {
         self.conditions(key).any(|condition| !condition.is_compatible(access))
@@ -270,7 +276,8 @@ impl ScheduleBuildPass for FixedOrder {
         }
         let order = registration_order(dependencies.graph(), &systems);
         if self.place == Place::Tick {
-            reads::note(world, graph, self.label, &order, &types, |key| conflicts.conditions(key).collect());
+            let conditions = |key| conflicts.conditions(key).collect();
+            reads::note(world, graph, self.label, &order, &types, conditions, |key, set| conflicts.is_in(key, set));
         }
         if settings.order != TickOrder::AsScheduled {
             for (i, &before) in order.iter().enumerate() {

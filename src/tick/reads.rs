@@ -2,7 +2,8 @@
 
 use bevy_ecs::component::ComponentId;
 use bevy_ecs::prelude::*;
-use bevy_ecs::schedule::{InternedScheduleLabel, ScheduleGraph, SystemKey};
+use bevy_ecs::query::FilteredAccess;
+use bevy_ecs::schedule::{InternedScheduleLabel, InternedSystemSet, ScheduleGraph, SystemKey};
 use bevy_ecs::system::SystemAccess;
 use bevy_time::{Real, Time, Virtual};
 use core::any::TypeId;
@@ -15,6 +16,8 @@ pub(crate) struct TickReads {
     messages: BTreeMap<ComponentId, String>,
     /// Systems that read a clock of the frame and were not told about yet.
     pub(crate) frame_clocks: Vec<FrameClockRead>,
+    /// Sets of systems of which that is known.
+    pub(crate) may_read_frame_clocks: Vec<InternedSystemSet>,
     /// Authoritative types, and the names shown to people.
     pub(crate) authoritative: Vec<(TypeId, String)>,
     /// Which of them are written by which systems of each schedule, in the order in which they run.
@@ -105,6 +108,7 @@ pub(super) fn note<'a>(
     order: &[SystemKey],
     authoritative: &[(ComponentId, String)],
     conditions: impl Fn(SystemKey) -> Vec<&'a SystemAccess>,
+    is_in: impl Fn(SystemKey, &InternedSystemSet) -> bool,
 ) {
     let clocks =
         [("Time<Real>", world.component_id::<Time<Real>>()), ("Time<Virtual>", world.component_id::<Time<Virtual>>())];
@@ -113,12 +117,18 @@ pub(super) fn note<'a>(
     for key in order {
         let Some(node) = graph.systems.get(*key) else { continue };
         let system = || node.system().name().to_string();
+        let may_read_clocks = reads.may_read_frame_clocks.iter().any(|set| is_in(*key, set));
         for access in conditions(*key).into_iter().chain([node.access()]) {
-            let SystemAccess::Shared(access) = access else { continue };
-            let access = access.combined_access();
-            for (clock, id) in clocks {
+            let SystemAccess::Shared(shared) = access else { continue };
+            let access = shared.combined_access();
+            // A parameter for whole entities (`EntityRef`) names no clock.
+            let names = |id| {
+                let mut parameters = shared.filtered_accesses().iter().map(FilteredAccess::access);
+                parameters.any(|access| access.has_read(id) && !access.has_read_all())
+            };
+            for (clock, id) in clocks.into_iter().filter(|_| !may_read_clocks) {
                 // Who may write `Time<Virtual>` pauses the game or sets its speed.
-                if id.is_some_and(|id| access.has_read(id) && !access.has_write(id)) {
+                if id.is_some_and(|id| names(id) && !access.has_write(id)) {
                     let read = FrameClockRead { system: system(), clock };
                     if !reads.frame_clocks.contains(&read) {
                         reads.frame_clocks.push(read);

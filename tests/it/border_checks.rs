@@ -32,6 +32,47 @@ fn frame_clock(clock: Res<Time<Real>>, _: Res<Time>) {
     let _ = clock.elapsed();
 }
 
+#[test]
+fn system_that_asks_for_whole_entities_is_named_only_if_it_asks_for_a_clock_too() {
+    fn whole(_: Query<EntityRef, With<Spark>>) {}
+    fn both(_: Query<EntityRef, With<Spark>>, clock: Res<Time<Real>>) {
+        let _ = clock.elapsed();
+    }
+    let asking = |app: &mut App| {
+        game(Guard::Ticks)(app);
+        app.add_systems(FixedUpdate, (whole, both));
+    };
+    let found = told(asking, 3);
+    let [Finding::FrameClockRead { system, .. }] = &found[..] else { panic!("one finding: {found:?}") };
+    assert!(system.ends_with("both"), "{system}");
+}
+
+#[test]
+fn system_that_is_known_to_read_a_clock_of_the_frame_is_not_named() {
+    #[derive(SystemSet, Debug, Clone, PartialEq, Eq, Hash)]
+    enum Foreign {
+        Outer,
+        Inner,
+    }
+    fn other(clock: Res<Time<Real>>) {
+        let _ = clock.elapsed();
+    }
+    let by_function = |app: &mut App| {
+        game(Guard::Ticks)(app);
+        app.add_systems(FixedUpdate, (frame_clock, other)).reads_frame_clock(frame_clock);
+    };
+    let found = told(by_function, 3);
+    let [Finding::FrameClockRead { system, .. }] = &found[..] else { panic!("one finding: {found:?}") };
+    assert!(system.ends_with("other"), "{system}");
+
+    let by_set = |app: &mut App| {
+        game(Guard::Ticks)(app);
+        app.configure_sets(FixedUpdate, Foreign::Inner.in_set(Foreign::Outer)).reads_frame_clock(Foreign::Outer);
+        app.add_systems(FixedUpdate, (frame_clock, other).in_set(Foreign::Inner));
+    };
+    assert_eq!(told(by_set, 3), []);
+}
+
 /// Who may write the clock pauses the game; that is no reading.
 fn pause(mut clock: ResMut<Time<Virtual>>) {
     clock.set_relative_speed(1.0);
