@@ -31,20 +31,21 @@ fn decode_sorted<'a, T, C: FromIterator<T>>(
 }
 
 macro_rules! lists {
-    ($($list:ident),*) => {$(
+    ($($list:ident $items:ident => [$($slices:expr),*];)*) => {$(
         impl<T: Canonical> Canonical for $list<T> {
             const WIDTH: Option<usize> = None;
             fn type_name() -> String { format!("{}<{}>", stringify!($list), T::type_name()) }
             fn shape(types: &mut SchemaBuilder) -> ShapeId { types.define::<Self>(|types| Shape::List { item: T::shape(types) }) }
             fn encode<S: Sink>(&self, out: &mut S) {
                 self.len().encode(out);
-                for item in self { item.encode(out); }
+                let $items = self;
+                $(T::encode_all($slices, out);)*
             }
             fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> { decode_list(input) }
         }
     )*};
 }
-lists!(Vec, VecDeque);
+lists!(Vec items => [items]; VecDeque items => [items.as_slices().0, items.as_slices().1];);
 
 /// Writes a count and the items in the order of their bytes.
 ///

@@ -13,6 +13,16 @@ macro_rules! integers {
             fn shape(types: &mut SchemaBuilder) -> ShapeId { types.define::<Self>(|_| Shape::$variant { bits: $bits }) }
             #[inline(always)]
             fn encode<S: Sink>(&self, out: &mut S) { out.put(&self.to_le_bytes()); }
+            fn encode_all<S: Sink>(items: &[Self], out: &mut S) {
+                const WIDTH: usize = $bits / 8;
+                let mut bytes = [0; 32 * WIDTH];
+                for items in items.chunks(32) {
+                    for (slot, item) in bytes.chunks_exact_mut(WIDTH).zip(items) {
+                        slot.copy_from_slice(&item.to_le_bytes());
+                    }
+                    out.put(&bytes[..items.len() * WIDTH]);
+                }
+            }
             fn decode(input: &mut Source<'_>) -> Result<Self, DecodeError> { Ok(Self::from_le_bytes(input.array()?)) }
         }
     )*};
