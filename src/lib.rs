@@ -278,6 +278,9 @@ pub mod guide {
     #[doc = include_str!("../docs/recipes.md")]
     pub mod recipes {}
 
+    #[doc = include_str!("../docs/scaling.md")]
+    pub mod scaling {}
+
     /// [digest.md]: crate::guide::digest
     #[cfg_attr(feature = "plan", doc = "[plans.md]: crate::guide::plans")]
     ///
