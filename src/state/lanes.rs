@@ -12,7 +12,7 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::query::QueryState;
 use bevy_ecs::resource::IsResource;
 use bevy_replay_tape::{
-    BlockDigests, DecodeError, EncodeNotes, Ids, Lane, ResourceState, SlotSink, Source, TypeSpec, VecSink,
+    BLOCK_ROWS, BlockDigests, DecodeError, EncodeNotes, Ids, Lane, ResourceState, SlotSink, Source, TypeSpec, VecSink,
 };
 use core::any::TypeId;
 use core::marker::PhantomData;
@@ -144,19 +144,17 @@ where
                 lane.ids = roster.ids(index).clone();
                 known.forget_all();
             }
-            let (compares, mut changed) = (known.begin(), 0);
-            let slots = lane.rows.slots(lane.ids.len());
             // The first pass found out which tables take part, this one reads them.
-            for (column, values) in query.contiguous_iter(world).expect("the query was dense a moment ago") {
-                let places = roster.places(index, column).expect(IS_SIMULATED);
-                let slots = (places, &mut *slots, &mut *known);
-                changed += match compares {
-                    true => encode_column::<true, _, _>(&self.codec, values, slots, &ids, notes),
-                    false => encode_column::<false, _, _>(&self.codec, values, slots, &ids, notes),
-                };
-            }
+            let columns = query.contiguous_iter(world).expect("the query was dense a moment ago");
+            let tables = columns.map(|(ids, values)| (values, roster.places(index, ids).expect(IS_SIMULATED)));
+            let compares = known.begin();
+            let slots = lane.rows.slots(lane.ids.len());
+            let writer = Writer { codec: &self.codec, slots, known, ids: &ids, notes };
             if compares {
+                let changed = writer.write::<T, true>(tables);
                 known.end(changed, lane.ids.len());
+            } else {
+                writer.write::<T, false>(tables);
             }
             self.tables = sorted;
             return Ok(());
@@ -198,10 +196,10 @@ where
                 if tick.is_newer_than(since, now) {
                     let rank = match places {
                         Places::Run(first) => first + row,
-                        Places::Scattered(ranks) => ranks[row] as usize,
+                        Places::Ascending(ranks) | Places::Scattered(ranks) => ranks[row] as usize,
                     };
                     let slot = &mut lane.rows.slots(lane.ids.len())[rank * width..(rank + 1) * width];
-                    self.codec.encode(value, &mut <SlotSink>::new(slot, &ids, notes));
+                    self.codec.encode(value, &mut SlotSink::new(slot, &ids, notes));
                     known.forget(rank);
                 }
             }
@@ -237,49 +235,110 @@ where
     }
 
     fn written_since(&mut self, world: &World, since: Tick) -> Option<(u64, Option<String>)> {
-        let now = world.read_change_tick();
-        let mut rows = self.changes.as_mut()?.iter(world);
+        let (now, changes) = (world.read_change_tick(), self.changes.as_mut()?);
+        // Without leaving early, so that it runs at memory speed. Who it was is looked for only if it was somebody.
+        let any = |ticks: &[Tick]| ticks.iter().fold(false, |any, tick| any | tick.is_newer_than(since, now));
+        if let Ok(mut columns) = changes.contiguous_iter(world)
+            && !columns.any(|(_, values)| any(values.changed_ticks_slice()))
+        {
+            return None;
+        }
+        let mut rows = changes.iter(world);
         let (id, value) = rows.find(|(_, value)| value.last_changed().is_newer_than(since, now))?;
         Some((id.0, place_of(value.changed_by().into_option())))
     }
 }
 
-/// Writes the values of one table to where their rows stand.
-///
-/// Where it `COMPARES`, it forgets the blocks of rows that differ, and returns how many did.
-fn encode_column<const COMPARES: bool, T, C: Codec<T>>(
-    codec: &C,
-    values: &[T],
-    (places, slots, known): (&Places, &mut [u8], &mut BlockDigests),
-    ids: &WorldIds<'_>,
-    notes: &mut EncodeNotes,
-) -> usize {
-    // Asked here and not before the call, as it is a constant in this loop then.
-    let Some(width) = codec.width().filter(|width| *width > 0) else { return 0 };
-    let mut changed = 0;
-    let mut encode = |value: &T, slot: &mut [u8], rank: usize| {
-        let mut sink = SlotSink::<COMPARES>::new(slot, ids, notes);
-        codec.encode(value, &mut sink);
-        if COMPARES && sink.has_changed() {
-            known.forget(rank);
-            changed += 1;
-        }
-    };
-    match places {
-        Places::Run(first) => {
-            let slots = &mut slots[first * width..(first + values.len()) * width];
-            for (rank, (value, slot)) in (*first..).zip(values.iter().zip(slots.chunks_exact_mut(width))) {
-                encode(value, slot, rank);
+/// Writes the rows of a type with a fixed width.
+struct Writer<'a, C> {
+    codec: &'a C,
+    slots: &'a mut [u8],
+    known: &'a mut BlockDigests,
+    ids: &'a WorldIds<'a>,
+    notes: &'a mut EncodeNotes,
+}
+
+/// More tables than that are written one after another.
+const MIXED_MAX: usize = 16;
+
+impl<C> Writer<'_, C> {
+    /// Writes tables to where their rows stand.
+    ///
+    /// Where it `COMPARES`, it forgets the blocks of rows that differ from those of the last capture, leaves the others as
+    /// they are, and returns how many differ.
+    fn write<'t, T: 't, const COMPARES: bool>(mut self, tables: impl Iterator<Item = (&'t [T], &'t Places)>) -> usize
+    where
+        C: Codec<T>,
+    {
+        // Asked here and not by the caller, as it is a constant in these loops then.
+        let Some(width) = self.codec.width().filter(|width| *width > 0) else { return 0 };
+        let mut changed = 0;
+        // Tables in order whose rows lie between each other's: what is left of each.
+        let mut mixed: [(&[T], &[u32]); MIXED_MAX] = [(&[], &[]); MIXED_MAX];
+        let mut mixed_count = 0;
+        for (values, places) in tables {
+            match places {
+                Places::Run(first) => {
+                    for (value, rank) in values.iter().zip(*first..) {
+                        changed += self.row::<T, COMPARES>(value, rank, width);
+                    }
+                }
+                Places::Ascending(ranks) if mixed_count < MIXED_MAX => {
+                    mixed[mixed_count] = (values, ranks);
+                    mixed_count += 1;
+                }
+                Places::Ascending(ranks) | Places::Scattered(ranks) => {
+                    for (value, rank) in values.iter().zip(ranks) {
+                        changed += self.row::<T, COMPARES>(value, *rank as usize, width);
+                    }
+                }
             }
         }
-        Places::Scattered(ranks) => {
-            for (value, rank) in values.iter().zip(ranks) {
-                let rank = *rank as usize;
-                encode(value, &mut slots[rank * width..][..width], rank);
-            }
+        if mixed_count == 0 {
+            return changed;
         }
+        // They are written together, one block of the image after another, so that no memory is visited once for each
+        // table; and a block is hashed while it is at hand.
+        for (block, first) in (0..self.slots.len() / width).step_by(BLOCK_ROWS).enumerate() {
+            let end = first + BLOCK_ROWS;
+            for (values, ranks) in &mut mixed[..mixed_count] {
+                let mut count = 0;
+                for (value, rank) in values.iter().zip(*ranks).take_while(|(_, rank)| (**rank as usize) < end) {
+                    changed += self.row::<T, COMPARES>(value, *rank as usize, width);
+                    count += 1;
+                }
+                (*values, *ranks) = (&values[count..], &ranks[count..]);
+            }
+            self.known.learn(block, &self.slots[first * width..self.slots.len().min(end * width)]);
+        }
+        changed
     }
-    changed
+
+    /// Writes a row, and returns 1 if it is known to differ.
+    #[inline(always)]
+    fn row<T, const COMPARES: bool>(&mut self, value: &T, rank: usize, width: usize) -> usize
+    where
+        C: Codec<T>,
+    {
+        let slot = &mut self.slots[rank * width..][..width];
+        // Small values are put together apart: what is read and what is written are then known not to overlap, and they
+        // are compared and copied in few steps.
+        let mut apart = [0; 64];
+        let Some(apart) = apart.get_mut(..width) else {
+            self.codec.encode(value, &mut SlotSink::new(slot, self.ids, self.notes));
+            self.known.forget(rank);
+            return usize::from(COMPARES);
+        };
+        self.codec.encode(value, &mut SlotSink::new(apart, self.ids, self.notes));
+        if COMPARES && slot == apart {
+            return 0;
+        }
+        slot.copy_from_slice(apart);
+        if COMPARES {
+            self.known.forget(rank);
+        }
+        usize::from(COMPARES)
+    }
 }
 
 /// A registered resource type.

@@ -73,6 +73,8 @@ struct Selection {
 pub(crate) enum Places {
     /// One after another from here: the table is in order and no other lies between.
     Run(usize),
+    /// Each row where this says, ascending: the table is in order and others lie between.
+    Ascending(Vec<u32>),
     /// Each row where this says.
     Scattered(Vec<u32>),
 }
@@ -240,13 +242,13 @@ impl Places {
         if ranks.iter().zip(first..).all(|(rank, place)| *rank == place) {
             return Self::Run(first as usize);
         }
-        Self::Scattered(ranks)
+        if ranks.is_sorted() { Self::Ascending(ranks) } else { Self::Scattered(ranks) }
     }
 
     fn into_memory(self) -> Vec<u32> {
         match self {
             Self::Run(_) => Vec::new(),
-            Self::Scattered(ranks) => ranks,
+            Self::Ascending(ranks) | Self::Scattered(ranks) => ranks,
         }
     }
 }

@@ -168,42 +168,26 @@ impl Sink for VecSink<'_> {
 }
 
 /// A [`Sink`] over a slot of exactly [`Canonical::WIDTH`] bytes: the hot path of a capture.
-///
-/// Where it `COMPARES`, it says whether what it wrote had been there, so that rows that did not change need no new hash.
 #[expect(missing_debug_implementations, reason = "borrows a trait object")]
-pub struct SlotSink<'a, const COMPARES: bool = false> {
+pub struct SlotSink<'a> {
     slot: &'a mut [u8],
     at: usize,
-    has_changed: bool,
     ids: &'a dyn EntityIds,
     notes: &'a mut EncodeNotes,
 }
 
-impl<'a, const COMPARES: bool> SlotSink<'a, COMPARES> {
+impl<'a> SlotSink<'a> {
     /// Writes into `slot` from its start.
     #[inline]
     pub fn new(slot: &'a mut [u8], ids: &'a dyn EntityIds, notes: &'a mut EncodeNotes) -> Self {
-        Self { slot, at: 0, has_changed: !COMPARES, ids, notes }
-    }
-
-    /// Whether other bytes had been in the slot; always, where it does not compare.
-    #[inline(always)]
-    #[must_use]
-    pub fn has_changed(&self) -> bool {
-        self.has_changed
+        Self { slot, at: 0, ids, notes }
     }
 }
 
-impl<const COMPARES: bool> Sink for SlotSink<'_, COMPARES> {
+impl Sink for SlotSink<'_> {
     #[inline(always)]
     fn put(&mut self, bytes: &[u8]) {
-        let place = &mut self.slot[self.at..self.at + bytes.len()];
-        if !COMPARES {
-            place.copy_from_slice(bytes);
-        } else if place != bytes {
-            self.has_changed = true;
-            place.copy_from_slice(bytes);
-        }
+        self.slot[self.at..self.at + bytes.len()].copy_from_slice(bytes);
         self.at += bytes.len();
     }
     fn put_entity(&mut self, entity_bits: u64) {

@@ -23,7 +23,7 @@ fn check<T: Canonical>(value: &T) -> TestCaseResult {
         prop_assert_eq!(bytes.len(), width);
         prop_assert_eq!(schema.width(), Some(width));
         let (mut slot, mut notes) = (vec![0xee; width], EncodeNotes::default());
-        value.encode(&mut <SlotSink>::new(&mut slot, &NoEntities, &mut notes));
+        value.encode(&mut SlotSink::new(&mut slot, &NoEntities, &mut notes));
         prop_assert_eq!(&slot, &bytes);
     }
     if let Some(width) = schema.width() {
@@ -563,7 +563,7 @@ mod bevy {
         type Entities = (Entity, Vec<Entity>, BTreeMap<Entity, Entity>);
         assert_eq!(Entities::decode(&mut Source::new(&bytes, &Two))?, value);
         let mut slot = [0; 8];
-        FIRST.encode(&mut <SlotSink>::new(&mut slot, &Two, &mut EncodeNotes::default()));
+        FIRST.encode(&mut SlotSink::new(&mut slot, &Two, &mut EncodeNotes::default()));
         assert_eq!(slot, 7_u64.to_le_bytes());
         Ok(())
     }

@@ -18,7 +18,7 @@ fn assert_round_trip<T: Canonical + Debug + PartialEq>(value: &T) -> Result<Vec<
     if let Some(width) = T::WIDTH {
         assert_eq!(bytes.len(), width);
         let (mut slot, mut notes) = (vec![0; width], EncodeNotes::default());
-        value.encode(&mut <SlotSink>::new(&mut slot, &NoEntities, &mut notes));
+        value.encode(&mut SlotSink::new(&mut slot, &NoEntities, &mut notes));
         assert_eq!(slot, bytes);
     }
     for end in 0..bytes.len() {
