@@ -204,6 +204,20 @@ impl Comparison {
         true
     }
 
+    /// Compares roots from the first tick on, of so many ticks at most, as long as they agree; returns how many did.
+    ///
+    /// As [`tick`](Self::tick) for each, only faster.
+    fn same_roots(&mut self, expected: &[u64], got: &[u64], ticks_max: u64) -> u64 {
+        if !self.comparable_roots || self.first.is_some() {
+            return 0;
+        }
+        let agreeing = expected.iter().zip(got).take_while(|(a, b)| a == b).count() as u64;
+        let agreeing = agreeing.min(ticks_max);
+        self.compared += agreeing;
+        self.last_agreeing = agreeing.checked_sub(1).map(|last| self.tick_first + last);
+        agreeing
+    }
+
     /// Returns whether both states agree; `None` if nothing of them can be compared.
     #[must_use]
     pub fn same(&self, expected: &Evidence<'_>, got: &Evidence<'_>) -> Option<bool> {
@@ -293,7 +307,13 @@ impl crate::Tape {
         if let (Some(expected), Some(got)) = (&image, &got_image) {
             comparison.initial(expected, got);
         }
-        for tick in first..last {
+        let agreeing = comparison.same_roots(self.roots_from(first), got.roots_from(first), last.saturating_sub(first));
+        for (tape, image) in [(self, &mut image), (got, &mut got_image)] {
+            if !(first..first + agreeing).all(|tick| tape.step_image(image, tick)) {
+                *image = None;
+            }
+        }
+        for tick in first + agreeing..last {
             for (tape, image) in [(self, &mut image), (got, &mut got_image)] {
                 if !tape.step_image(image, tick) {
                     *image = None;
@@ -315,6 +335,12 @@ impl crate::Tape {
         report
     }
 
+    /// Returns the roots from that of a tick on, where each tick has one.
+    fn roots_from(&self, tick: u64) -> &[u64] {
+        let start = usize::try_from(tick.saturating_sub(self.header.tick_first)).unwrap_or(usize::MAX);
+        self.digests.roots.get(start..).filter(|_| self.header.root_interval == 1).unwrap_or_default()
+    }
+
     fn evidence<'a>(&'a self, tick: u64, image: Option<&'a Image>) -> Evidence<'a> {
         Evidence { root: self.root_after(tick), types: self.lanes_after(tick), image }
     }
@@ -330,13 +356,8 @@ impl crate::Tape {
     fn input_difference(&self, got: &Self, ticks: core::ops::Range<u64>) -> Option<String> {
         let common = self.tracks.iter().filter_map(|track| Some((track, got.track(&track.name)?)));
         let common = common.filter(|(a, b)| a.schema.same_encoding(&b.schema));
-        let first = |(a, b): (&Track, &Track)| {
-            let mut changes: Vec<u64> = a.changes.iter().chain(b.changes.iter()).map(|(tick, _)| tick).collect();
-            changes.push(ticks.start);
-            changes.sort_unstable();
-            let differs = |tick: &u64| ticks.contains(tick) && a.changes.at(*tick) != b.changes.at(*tick);
-            Some((changes.into_iter().find(differs)?, a.name.clone()))
-        };
+        let first =
+            |(a, b): (&Track, &Track)| Some((a.changes.first_difference(&b.changes, ticks.clone())?, a.name.clone()));
         let (tick, name) = common.filter_map(first).min()?;
         let text = |tape: &Self| tape.track(&name).map_or_else(String::new, |track| track.text_at(tick));
         Some(format!("inputs differ from tick {tick} on: expected {}, got {}", text(self), text(got)))

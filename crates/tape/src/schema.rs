@@ -1,6 +1,7 @@
 //! The encoding of a type as data, so that tapes can be read without the types that made them.
 
 mod check;
+mod layout;
 mod resolve;
 mod text;
 
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use check::SchemaError;
+pub(crate) use layout::Layout;
 pub use resolve::{Resolution, ResolveError};
 
 /// Index of a [`Shape`] in its [`Schema`].

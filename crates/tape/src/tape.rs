@@ -182,9 +182,9 @@ impl Tape {
     #[must_use]
     pub fn root_after(&self, tick: u64) -> Option<u64> {
         let ticks = tick.checked_sub(self.header.tick_first)?.checked_add(1)?;
-        let index = ticks.checked_div(self.header.root_interval)?.checked_sub(1)?;
-        let is_due = ticks.is_multiple_of(self.header.root_interval);
-        self.digests.roots.get(usize::try_from(index).ok()?).copied().filter(|_| is_due)
+        let roots = ticks.checked_div(self.header.root_interval)?;
+        let is_due = roots * self.header.root_interval == ticks;
+        self.digests.roots.get(usize::try_from(roots.checked_sub(1)?).ok()?).copied().filter(|_| is_due)
     }
 
     /// Returns the lane and resource digests after a tick, where they are on the tape.

@@ -3,6 +3,7 @@
 use crate::canonical::DecodeError;
 use crate::schema::Schema;
 use crate::value::Value;
+use core::ops::Range;
 use std::sync::Arc;
 
 /// Values at the ticks where they changed. Between two changes the value stays.
@@ -54,14 +55,40 @@ impl Changes {
     /// Returns the value in force at a tick.
     #[must_use]
     pub fn at(&self, tick: u64) -> Option<&[u8]> {
-        let index = self.ticks.partition_point(|change| *change <= tick).checked_sub(1)?;
-        Some(self.get(index)?.1)
+        self.after(self.ticks.partition_point(|change| *change <= tick))
+    }
+
+    /// Returns the value in force after so many changes.
+    fn after(&self, count: usize) -> Option<&[u8]> {
+        Some(self.get(count.checked_sub(1)?)?.1)
     }
 
     /// Returns how many changes are before a tick.
     #[must_use]
     pub fn count_before(&self, tick: u64) -> usize {
         self.ticks.partition_point(|change| *change < tick)
+    }
+
+    /// Returns the first of these ticks at which another value is in force than in `other`.
+    #[must_use]
+    pub fn first_difference(&self, other: &Self, ticks: Range<u64>) -> Option<u64> {
+        if self == other {
+            return None;
+        }
+        let mut tick = ticks.start;
+        // How many changes of either there were up to this tick.
+        let (mut count, mut other_count) =
+            [self, other].map(|all| all.ticks.partition_point(|change| *change <= tick)).into();
+        while tick < ticks.end {
+            if self.after(count) != other.after(other_count) {
+                return Some(tick);
+            }
+            let (next, other_next) = (self.ticks.get(count), other.ticks.get(other_count));
+            tick = *[next, other_next].into_iter().flatten().min()?;
+            count += usize::from(next == Some(&tick));
+            other_count += usize::from(other_next == Some(&tick));
+        }
+        None
     }
 
     /// Removes all changes and keeps the memory.
@@ -78,10 +105,15 @@ impl Changes {
         if self.last().is_some_and(|(last_tick, last_value)| last_value == value || last_tick >= tick) {
             return false;
         }
+        self.push(tick, value);
+        true
+    }
+
+    /// Adds a change of which is known that it is one.
+    pub(super) fn push(&mut self, tick: u64, value: &[u8]) {
         self.ticks.push(tick);
         self.bytes.extend_from_slice(value);
         self.ends.push(self.bytes.len());
-        true
     }
 }
 
@@ -114,6 +146,38 @@ impl Track {
             Ok(Some(value)) => format!("{}({value})", self.name),
             Ok(None) => format!("{} (nothing yet)", self.name),
             Err(error) => format!("{} ({error})", self.name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Few ticks and few values, so that two of them often have much in common.
+    fn changes() -> impl Strategy<Value = Changes> {
+        proptest::collection::vec((0_u64..12, 0_u8..3), 0..8).prop_map(|mut rows| {
+            rows.sort_unstable();
+            let mut changes = Changes::default();
+            for (tick, value) in rows {
+                changes.record(tick, &[value]);
+            }
+            changes
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_first_difference_is_where_the_values_in_force_differ(
+            a in changes(),
+            b in changes(),
+            ticks in (0_u64..14, 0_u64..14),
+        ) {
+            let ticks = ticks.0..ticks.1;
+            let expected = ticks.clone().find(|tick| a.at(*tick) != b.at(*tick));
+            prop_assert_eq!(a.first_difference(&b, ticks.clone()), expected);
+            prop_assert_eq!(a.first_difference(&a, ticks), None);
         }
     }
 }

@@ -4,6 +4,7 @@ use super::{TapeError, TapeLimits};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
+use std::borrow::Cow;
 use std::io::{Read, Write};
 
 /// How a tape starts. The line end shows up where a transfer has changed line ends.
@@ -184,10 +185,10 @@ impl Chunk<'_> {
     }
 
     /// Returns the content; never more than the chunk claims.
-    pub(super) fn content(&self) -> Result<Vec<u8>, TapeError> {
+    pub(super) fn content(&self) -> Result<Cow<'_, [u8]>, TapeError> {
         let (_packing, plain) = self.payload.split_at(1);
         if self.payload[0] == PLAIN {
-            return Ok(plain.to_vec());
+            return Ok(plain.into());
         }
         let claimed = self.content_bytes;
         let mut decoder = DeflateDecoder::new(&plain[8..]).take(claimed);
@@ -202,7 +203,7 @@ impl Chunk<'_> {
         if is_more > 0 || content.len() as u64 != claimed || decoder.total_in() + 8 != plain.len() as u64 {
             return Err(self.unreadable(format!("it does not unpack to the {claimed} bytes that it claims")));
         }
-        Ok(content)
+        Ok(content.into())
     }
 }
 

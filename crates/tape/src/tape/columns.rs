@@ -88,7 +88,7 @@ pub(super) fn read_when<E>(
         all.extend_from_slice(&ticks);
         columns.push(ticks);
     }
-    all.sort_unstable();
+    all.sort(); // the ticks of each column ascend: this sort merges them, the unstable one would not
     all.dedup();
     if all.len() != count {
         return Err(ColumnError::Bad(format!("it has {} changes, not the {count} that it claims", all.len())));
@@ -106,20 +106,24 @@ pub(super) fn read_what<E>(input: &mut &[u8], when: When, changes: &mut Changes)
     };
     let bytes: Vec<&[u8]> =
         columns.iter().map(|ticks| take(input, ticks.len() as u64)).collect::<Result<_, &'static str>>()?;
-    let before = changes.last().map(|(_, value)| value.to_vec());
-    let is_first = before.is_none();
-    let mut value = before.unwrap_or_else(|| vec![0; columns.len()]);
+    let before = changes.last().map(|(tick, value)| (tick, value.to_vec()));
+    let (mut last, mut value) = before.map_or((None, vec![0; columns.len()]), |(tick, value)| (Some(tick), value));
     let mut next = vec![0_usize; columns.len()];
-    for (row, tick) in ticks.into_iter().enumerate() {
+    for tick in ticks {
+        let mut is_change = last.is_none();
         for ((byte, next), (ticks, bytes)) in value.iter_mut().zip(&mut next).zip(columns.iter().zip(&bytes)) {
             if ticks.get(*next) == Some(&tick) {
+                is_change |= *byte != bytes[*next];
                 *byte = bytes[*next];
                 *next += 1;
-            } else if is_first && row == 0 {
+            } else if last.is_none() {
                 return Err("its first value is not whole".into());
             }
         }
-        record(changes, tick, &value)?;
+        if !is_change || last.replace(tick).is_some_and(|last| last >= tick) {
+            return Err(no_change(tick));
+        }
+        changes.push(tick, &value);
     }
     Ok(())
 }
@@ -142,7 +146,11 @@ fn record<E>(changes: &mut Changes, tick: u64, value: &[u8]) -> Result<(), Colum
     if changes.record(tick, value) {
         return Ok(());
     }
-    Err(ColumnError::Bad(format!("it does not change at tick {tick}")))
+    Err(no_change(tick))
+}
+
+fn no_change<E>(tick: u64) -> ColumnError<E> {
+    ColumnError::Bad(format!("it does not change at tick {tick}"))
 }
 
 /// Each tick by how many lie between it and the one before.

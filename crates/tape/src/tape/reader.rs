@@ -192,7 +192,7 @@ fn empty(header: Header) -> Tape {
 }
 
 fn tick_count(chunk: &Chunk<'_>) -> Result<u64, TapeError> {
-    let count = chunk.content()?.try_into().map_err(|_| chunk.unreadable("it holds no number of ticks"))?;
+    let count = (*chunk.content()?).try_into().map_err(|_| chunk.unreadable("it holds no number of ticks"))?;
     Ok(u64::from_le_bytes(count))
 }
 
@@ -262,9 +262,9 @@ fn read_inputs(tape: &mut Tape, chunk: &Chunk<'_>, content: &[u8], budget: &mut 
     if rest.is_empty() { Ok(()) } else { Err(chunk.unreadable("bytes are left over")) }
 }
 
-fn words(chunk: &Chunk<'_>, content: &[u8]) -> Result<Vec<u64>, TapeError> {
+fn words(chunk: &Chunk<'_>, content: &[u8]) -> Result<impl Iterator<Item = u64>, TapeError> {
     let (words, []) = content.as_chunks::<8>() else { return Err(chunk.unreadable("it ends inside a digest")) };
-    Ok(words.iter().map(|word| u64::from_le_bytes(*word)).collect())
+    Ok(words.iter().map(|word| u64::from_le_bytes(*word)))
 }
 
 fn json<T: serde::de::DeserializeOwned>(place: &'static str, content: &[u8]) -> Result<T, TapeError> {
