@@ -66,7 +66,7 @@ impl Capturer {
             };
             if !updated {
                 known.forget_all();
-                source.capture(world, &mut self.roster, lane, &mut notes)?;
+                source.capture(world, &mut self.roster, lane, known, &mut notes)?;
             }
             self.rows_max[index] = self.rows_max[index].max(lane.ids.len());
             if notes != EncodeNotes::default() {

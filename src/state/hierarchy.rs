@@ -78,6 +78,7 @@ impl LaneSource for HierarchyLane {
         world: &World,
         _: &mut Roster,
         lane: &mut Lane,
+        _: &mut BlockDigests,
         _: &mut EncodeNotes,
     ) -> Result<(), StateError> {
         let query = self.query.as_mut().expect("registries are frozen before the first capture");

@@ -12,7 +12,7 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::query::QueryState;
 use bevy_ecs::resource::IsResource;
 use bevy_replay_tape::{
-    BlockDigests, DecodeError, EncodeNotes, Ids, Lane, ResourceState, SlotSink, Source, TypeSpec, VecSink,
+    BLOCK_ROWS, BlockDigests, DecodeError, EncodeNotes, Ids, Lane, ResourceState, SlotSink, Source, TypeSpec, VecSink,
 };
 use core::any::TypeId;
 use core::marker::PhantomData;
@@ -26,12 +26,13 @@ pub(crate) trait LaneSource: Send + Sync {
     fn of(&self) -> TypeId;
     /// Prepares to read a world.
     fn attach(&mut self, world: &mut World);
-    /// Writes all rows; the roster is that of this moment.
+    /// Writes all rows, and hashes the blocks that are at hand; the roster is that of this moment.
     fn capture(
         &mut self,
         world: &World,
         roster: &mut Roster,
         lane: &mut Lane,
+        known: &mut BlockDigests,
         notes: &mut EncodeNotes,
     ) -> Result<(), StateError>;
     /// Writes only rows with a newer change tick over those of the last capture, and forgets their blocks.
@@ -124,6 +125,7 @@ where
         world: &World,
         roster: &mut Roster,
         lane: &mut Lane,
+        known: &mut BlockDigests,
         notes: &mut EncodeNotes,
     ) -> Result<(), StateError> {
         let query = self.query.as_mut().expect("registries are frozen before the first capture");
@@ -131,19 +133,23 @@ where
         if let Some(width) = self.codec.width()
             && let Ok(columns) = query.contiguous_iter(world)
         {
-            let known = "a table with a registered type has simulated entities";
+            let simulated = "a table with a registered type has simulated entities";
             self.tables.clear();
-            self.tables.extend(columns.map(|(ids, _)| roster.table(ids).expect(known)));
+            self.tables.extend(columns.map(|(ids, _)| roster.table(ids).expect(simulated)));
             let mut sorted = core::mem::take(&mut self.tables);
             sorted.sort_unstable();
             let index = roster.selection(&sorted);
             lane.ids = roster.ids(index).clone();
             let slots = lane.rows.slots(lane.ids.len());
+            let mut mixed = Mixed::default();
             // The first pass found out which tables take part, this one reads them.
             for (column, values) in query.contiguous_iter(world).expect("the query was dense a moment ago") {
-                let places = roster.places(index, column).expect(known);
-                encode_column(&self.codec, values, places, slots, width, &ids, notes);
+                let places = roster.places(index, column).expect(simulated);
+                if !mixed.add(values, places) {
+                    encode_column(&self.codec, values, places, slots, width, &ids, notes);
+                }
             }
+            mixed.encode(&self.codec, slots, width, known, &ids, notes);
             self.tables = sorted;
             return Ok(());
         }
@@ -183,7 +189,7 @@ where
                 if tick.is_newer_than(since, now) {
                     let rank = match places {
                         Places::Run(first) => first + row,
-                        Places::Scattered(ranks) => ranks[row] as usize,
+                        Places::Ascending(ranks) | Places::Scattered(ranks) => ranks[row] as usize,
                     };
                     known.forget(rank);
                     let slot = &mut lane.rows.slots(lane.ids.len())[rank * width..(rank + 1) * width];
@@ -222,10 +228,69 @@ where
     }
 
     fn written_since(&mut self, world: &World, since: Tick) -> Option<(u64, Option<String>)> {
-        let now = world.read_change_tick();
-        let mut rows = self.changes.as_mut()?.iter(world);
+        let (now, changes) = (world.read_change_tick(), self.changes.as_mut()?);
+        // Without leaving early, so that it runs at memory speed. Who it was is looked for only if it was somebody.
+        let any = |ticks: &[Tick]| ticks.iter().fold(false, |any, tick| any | tick.is_newer_than(since, now));
+        if let Ok(mut columns) = changes.contiguous_iter(world)
+            && !columns.any(|(_, values)| any(values.changed_ticks_slice()))
+        {
+            return None;
+        }
+        let mut rows = changes.iter(world);
         let (id, value) = rows.find(|(_, value)| value.last_changed().is_newer_than(since, now))?;
         Some((id.0, place_of(value.changed_by().into_option())))
+    }
+}
+
+/// Tables in order whose rows lie between each other's.
+///
+/// They are written together, one block of the image after another, so that no memory is visited once for each table; and
+/// a block is hashed while it is at hand.
+struct Mixed<'a, T> {
+    /// What is left of each, and where it goes.
+    tables: [(&'a [T], &'a [u32]); MIXED_MAX],
+    count: usize,
+}
+
+/// More tables than that are written one after another.
+const MIXED_MAX: usize = 16;
+
+impl<T> Default for Mixed<'_, T> {
+    fn default() -> Self {
+        Self { tables: [(&[], &[]); MIXED_MAX], count: 0 }
+    }
+}
+
+impl<'a, T> Mixed<'a, T> {
+    /// Returns whether the table is one of them.
+    fn add(&mut self, values: &'a [T], places: &'a Places) -> bool {
+        let (Places::Ascending(ranks), Some(place)) = (places, self.tables.get_mut(self.count)) else { return false };
+        *place = (values, ranks);
+        self.count += 1;
+        true
+    }
+
+    /// To be called when all other tables are written.
+    fn encode<C: Codec<T>>(
+        mut self,
+        codec: &C,
+        slots: &mut [u8],
+        width: usize,
+        known: &mut BlockDigests,
+        ids: &WorldIds<'_>,
+        notes: &mut EncodeNotes,
+    ) {
+        if self.count == 0 || width == 0 {
+            return;
+        }
+        for (block, first) in (0..slots.len()).step_by(BLOCK_ROWS * width).enumerate() {
+            let end = slots.len().min(first + BLOCK_ROWS * width);
+            for (values, ranks) in &mut self.tables[..self.count] {
+                let count = encode_rows(codec, values, ranks, &mut slots[..end], width, ids, notes);
+                (*values, *ranks) = (&values[count..], &ranks[count..]);
+            }
+            known.learn(block, &slots[first..end]);
+        }
     }
 }
 
@@ -249,13 +314,40 @@ fn encode_column<T, C: Codec<T>>(
                 codec.encode(value, &mut SlotSink::new(slot, ids, notes));
             }
         }
-        Places::Scattered(ranks) => {
-            for (value, rank) in values.iter().zip(ranks) {
-                let start = *rank as usize * width;
-                codec.encode(value, &mut SlotSink::new(&mut slots[start..start + width], ids, notes));
-            }
+        Places::Ascending(ranks) | Places::Scattered(ranks) => {
+            encode_rows(codec, values, ranks, slots, width, ids, notes);
         }
     }
+}
+
+/// Writes values to where these say, up to the first that has no slot; returns how many.
+#[inline]
+fn encode_rows<T, C: Codec<T>>(
+    codec: &C,
+    values: &[T],
+    ranks: &[u32],
+    slots: &mut [u8],
+    width: usize,
+    ids: &WorldIds<'_>,
+    notes: &mut EncodeNotes,
+) -> usize {
+    // Small values are put together apart: what is read and what is written are then known not to overlap, and they are
+    // copied in few steps.
+    let mut apart = [0; 64];
+    let mut count = 0;
+    for (value, rank) in values.iter().zip(ranks) {
+        let start = *rank as usize * width;
+        let Some(slot) = slots.get_mut(start..start + width) else { break };
+        match apart.get_mut(..width) {
+            Some(apart) => {
+                codec.encode(value, &mut SlotSink::new(apart, ids, notes));
+                slot.copy_from_slice(apart);
+            }
+            None => codec.encode(value, &mut SlotSink::new(slot, ids, notes)),
+        }
+        count += 1;
+    }
+    count
 }
 
 /// A registered resource type.

@@ -46,6 +46,8 @@ struct Selection {
 pub(crate) enum Places {
     /// One after another from here: the table is in order and no other lies between.
     Run(usize),
+    /// Each row where this says, ascending: the table is in order and others lie between.
+    Ascending(Vec<u32>),
     /// Each row where this says.
     Scattered(Vec<u32>),
 }
@@ -149,6 +151,8 @@ impl Roster {
             let first = ranks.first().copied().unwrap_or(0);
             if ranks.iter().zip(first..).all(|(rank, place)| *rank == place) {
                 Places::Run(first as usize)
+            } else if ranks.is_sorted() {
+                Places::Ascending(ranks)
             } else {
                 Places::Scattered(ranks)
             }

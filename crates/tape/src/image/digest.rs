@@ -1,7 +1,8 @@
 //! Digest version 1, specified in `docs/digest.md`. Frozen: a change here needs a new version.
 
 use super::{Ids, Image, Lane, ResourceState};
-use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
+use twox_hash::XxHash3_64;
+use xxhash_rust::xxh3::Xxh3Default;
 
 /// Version of the rules that make a digest.
 pub const DIGEST_VERSION: u32 = 1;
@@ -27,7 +28,7 @@ pub(super) fn ids_blocks(ids: &[u64]) -> Vec<u64> {
         for (slot, id) in bytes.chunks_exact_mut(8).zip(ids) {
             slot.copy_from_slice(&id.to_le_bytes());
         }
-        xxh3_64(&bytes[..ids.len() * 8])
+        XxHash3_64::oneshot(&bytes[..ids.len() * 8])
     };
     ids.chunks(BLOCK_ROWS).map(block).collect()
 }
@@ -60,6 +61,14 @@ impl BlockDigests {
         }
     }
 
+    /// Hashes the rows of a block while they are at hand.
+    pub fn learn(&mut self, block: usize, rows: &[u8]) {
+        if self.0.len() <= block {
+            self.0.resize(block + 1, None);
+        }
+        self.0[block] = Some(XxHash3_64::oneshot(rows));
+    }
+
     /// Returns whether anything is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -84,7 +93,7 @@ fn lane_digest(lane: &Lane, known: Option<&mut BlockDigests>) -> u64 {
     for (block, ids_digest) in block_digests.iter().enumerate() {
         let first = block * BLOCK_ROWS;
         let last = ids.len().min(first + BLOCK_ROWS);
-        let compute = || xxh3_64(&rows.bytes[rows.range(first..last)]);
+        let compute = || XxHash3_64::oneshot(&rows.bytes[rows.range(first..last)]);
         let rows_digest = known.get_mut(block).map_or_else(compute, |known| *known.get_or_insert_with(compute));
         gathered[used..used + 8].copy_from_slice(&ids_digest.to_le_bytes());
         gathered[used + 8..used + 16].copy_from_slice(&rows_digest.to_le_bytes());
