@@ -155,7 +155,9 @@ impl Recorder {
     pub(crate) fn end_tick(&mut self, image: &Image, digest: &Digest, before: Option<&Image>) -> Option<EndReason> {
         let Digest { root, lanes, resources } = digest;
         let digests = &mut self.tape.digests;
-        let is_due = (self.tape.end.tick_count + 1).is_multiple_of(self.tape.header.root_interval);
+        let interval = self.tape.header.root_interval;
+        // No division where each tick has a root, as by default.
+        let is_due = interval == 1 || (self.tape.end.tick_count + 1).is_multiple_of(interval);
         if is_due {
             digests.roots.push(*root);
             self.size_bytes += 8;

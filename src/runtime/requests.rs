@@ -209,6 +209,9 @@ impl Runtime {
 
     /// Has the flight recorder take this tick.
     pub(super) fn begin_flight(&mut self, world: &World, tick: u64) {
+        if self.flight.is_none() {
+            return;
+        }
         let timestep_ns = timestep_ns(world);
         let Some(begins) = self.flight().map(|flight| flight.begins_part(timestep_ns)) else { return };
         if begins && timestep_ns > 0 && self.capturer.capture(world, &mut self.registry, tick).is_ok() {

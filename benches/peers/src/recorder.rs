@@ -31,14 +31,15 @@ const TICKS: u64 = BATCH as u64 * (BATCHES as u64 + 3);
 
 pub fn part() -> Result<Part, Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
-    let (mut rows, mut more) = (Vec::new(), Vec::new());
+    let (mut rows, mut more, mut files) = (Vec::new(), Vec::new(), Vec::new());
     let mut bare_tick = 0.0;
     for (name, changing) in [("unchanged", false), ("changed each tick", true)] {
         let tape = Headless::new(game).inputs((0..TICKS).map(|tick| input(tick, changing))).run()?.tape().clone();
         let play = |record: &dyn Fn(&mut Deck)| playing(tape.clone(), record);
-        let row = |rows: &mut Vec<Row>, what: &str, target, ours: f64, peer: f64| {
+        let row = |rows: &mut Vec<Row>, what: &str, target, (ours, error): (f64, f64), peer: f64| {
             let (what, ratio) = (format!("input {name}{what}"), ours / peer);
-            rows.push(Row { what, ratio, target, ours: time(ours), peer: ("tickwise", time(peer)) });
+            let ours = if error > 0.0 { format!("{} ± {:.0}", time(ours), error * 1e9) } else { time(ours) };
+            rows.push(Row { what, ratio, target, ours, peer: ("tickwise", time(peer)) });
         };
 
         let (mut bare, mut with) = (play(&|_| {}), play(&|deck| deck.record()));
@@ -51,8 +52,8 @@ pub fn part() -> Result<Part, Box<dyn Error>> {
         check(&bare)?;
         check(&with)?;
         let peer = median(peer_times);
-        row(&mut rows, "", Target::AtMost(1.0), added(&with_times, &bare_times), peer);
-        row(&mut more, ", on a tape by hand", Target::None, median(by_hand_times), peer);
+        row(&mut more, ", added to a whole tick", Target::None, added(&with_times, &bare_times), peer);
+        row(&mut rows, "", Target::AtMost(1.0), (median(by_hand_times), 0.0), peer);
         bare_tick = median(bare_times);
 
         // Apart, as a file is written by a thread of its own.
@@ -63,18 +64,25 @@ pub fn part() -> Result<Part, Box<dyn Error>> {
             of_ticks(in_turns(BATCHES, [&mut || bare.update(), &mut || with.update(), &mut || peer.batch()]));
         check(&bare)?;
         check(&with)?;
-        row(&mut more, ", into a file", Target::None, added(&with_times, &bare_times), median(peer_times));
+        row(
+            &mut files,
+            ", added to a tick, into a file",
+            Target::None,
+            added(&with_times, &bare_times),
+            median(peer_times),
+        );
     }
-    rows.extend(more);
+    rows.extend(more.into_iter().chain(files));
     Ok(Part {
         title: "Recorder per tick: one input of 4 bytes, a root each tick",
         rows,
         notes: vec![
+            "bevy_replay: what the recorder does in a tick, on a `Tape` without an app".into(),
             format!(
-                "bevy_replay: a tick that plays a tape, compares and records, less one that does not record ({})",
+                "  added to a whole tick: one that plays a tape, compares and records, less one that does not record ({}); \
+                 it moves by tens of ns from run to run",
                 time(bare_tick)
             ),
-            "by hand: what the recorder does in a tick, on a `Tape` without an app".into(),
             "tickwise: `record_tick` into a sink, the digest given; into a file: through a buffer of 8 KiB, and unreadable \
              until it is finished"
                 .into(),
@@ -89,9 +97,14 @@ fn of_ticks<const N: usize>(times: [Vec<f64>; N]) -> [Vec<f64>; N] {
     times.map(|batches| batches.into_iter().map(|seconds| seconds / f64::from(BATCH)).collect())
 }
 
-/// How much longer one takes than the other: the median of neighbours.
-fn added(with: &[f64], without: &[f64]) -> f64 {
-    median(with.iter().zip(without).map(|(with, without)| with - without).collect())
+/// How much longer one takes than the other, the median of neighbours; and its standard error.
+fn added(with: &[f64], without: &[f64]) -> (f64, f64) {
+    let mut all: Vec<f64> = with.iter().zip(without).map(|(with, without)| with - without).collect();
+    all.sort_by(f64::total_cmp);
+    let quartile = |quarters: usize| all[all.len() * quarters / 4];
+    // Of a normal distribution: its middle half is 1.35 deviations wide, and a median's error is 1.25 of a mean's.
+    let error = 1.25 * (quartile(3) - quartile(1)) / 1.35 / (all.len() as f64).sqrt();
+    (quartile(2), error)
 }
 
 /// An app that plays a tape, many ticks in a frame.

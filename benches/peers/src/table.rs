@@ -39,7 +39,7 @@ impl Row {
 pub fn print(parts: &[Part]) {
     for Part { title, rows, notes } in parts {
         println!("\n{title}");
-        println!("{:<50} {:>8} {:>8} {:5} {:>12} {:>12}", "name", "value", "target", "", "bevy_replay", "peer");
+        println!("{:<52} {:>8} {:>8} {:5} {:>14} {:>12}", "name", "value", "target", "", "bevy_replay", "peer");
         for row in rows {
             let target = match row.target {
                 Target::AtLeast(target) => format!(">= {target}"),
@@ -48,7 +48,7 @@ pub fn print(parts: &[Part]) {
             };
             let verdict = row.holds().map_or("", |holds| if holds { "ok" } else { "SHORT" });
             let Row { what, ratio, target: _, ours, peer: (peer, value) } = row;
-            println!("{what:<50} {ratio:>8.3} {target:>8} {verdict:5} {ours:>12} {value:>12} {peer}");
+            println!("{what:<52} {ratio:>8.3} {target:>8} {verdict:5} {ours:>14} {value:>12} {peer}");
         }
         for note in notes {
             println!("  {note}");
