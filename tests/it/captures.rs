@@ -205,7 +205,7 @@ fn own<T: Component + Canonical>(world: &World) -> Lane {
 }
 
 fn model(world: &World, captured: &Image) -> Image {
-    let disabled = Schema::build(|types| <()>::shape(types));
+    let disabled = Schema::build(<()>::shape);
     let mut lanes = vec![
         own::<Body>(world),
         own::<Level>(world),

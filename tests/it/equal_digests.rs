@@ -6,7 +6,7 @@ use bevy_app::prelude::*;
 use bevy_ecs::name::Name;
 use bevy_ecs::prelude::*;
 use bevy_replay::prelude::*;
-use bevy_replay::{Executor, Pacing, RecordingEnded, Run};
+use bevy_replay::{Executor, Pacing, RecordingEnded, Run, digest, image};
 use core::time::Duration;
 
 const TICKS: u32 = 200;
@@ -205,5 +205,78 @@ fn final_root_is_printed_for_comparison_between_builds() -> Outcome {
     let root = run.tape().digests.roots.last().ok_or("no ticks")?;
     println!("arena after {TICKS} ticks: root {root:016X}");
     assert_eq!(run.tape().root_after(u64::from(TICKS) - 1), Some(*root));
+    Ok(())
+}
+
+#[derive(Component, Canonical, Clone, Copy)]
+struct Wide([i64; 9]);
+#[derive(Component, Canonical, Clone, Copy)]
+struct Small(u32);
+/// Marks put entities into tables of their own.
+#[derive(Component)]
+struct Mark<const N: u32>;
+
+fn spawn_marked(world: &mut World, i: u32, tables: u32) {
+    let mut entity = world.spawn((Wide([i64::from(i); 9]), Small(i)));
+    let kind = i % tables;
+    if kind & 1 != 0 {
+        entity.insert(Mark::<0>);
+    }
+    if kind & 2 != 0 {
+        entity.insert(Mark::<1>);
+    }
+    if kind & 4 != 0 {
+        entity.insert(Mark::<2>);
+    }
+    if kind & 8 != 0 {
+        entity.insert(Mark::<3>);
+    }
+    if kind & 16 != 0 {
+        entity.insert(Mark::<4>);
+    }
+}
+
+/// That the image holds what the world holds, and that the digest is that of the image.
+fn assert_captured(world: &mut World, what: &str) -> Outcome {
+    let root = digest(world)?;
+    let image = image(world)?;
+    assert_eq!(root, image.digest().root, "{what}");
+    let mut bodies = world.query::<(&SimId, &Wide, &Small)>();
+    let lane = |name| image.lane(name).ok_or("it is registered");
+    let (wide, small) = (lane("Wide")?, lane("Small")?);
+    for (id, value, number) in bodies.iter(world) {
+        let expected: Vec<u8> = value.0.iter().flat_map(|part| part.to_le_bytes()).collect();
+        assert_eq!(wide.get(id.0), Some(&*expected), "{what}, sim:{}", id.0);
+        assert_eq!(small.get(id.0), Some(&number.0.to_le_bytes()[..]), "{what}, sim:{}", id.0);
+    }
+    assert_eq!(wide.ids.len(), bodies.iter(world).count(), "{what}");
+    Ok(())
+}
+
+#[test]
+fn rows_of_many_tables_are_captured_and_hashed_as_they_are() -> Outcome {
+    for tables in [1, 2, 3, 20, 32] {
+        for entities in [0, 1, 127, 128, 129, 300, 1000] {
+            let mut app = App::new();
+            app.add_plugins((bevy_time::TimePlugin, ReplayPlugin::new("tables")));
+            app.register_authoritative::<(Wide, Small)>();
+            app.finish();
+            let world = app.world_mut();
+            (0..entities).for_each(|i| spawn_marked(world, i, tables));
+            let what = format!("{entities} entities in {tables} tables");
+            assert_captured(world, &what)?;
+            // Values change; then rows move, and no table is in order any more.
+            for mut small in world.query::<&mut Small>().iter_mut(world) {
+                small.0 = small.0.wrapping_mul(31) ^ 5;
+            }
+            assert_captured(world, &format!("{what}, changed"))?;
+            let all: Vec<Entity> = world.query_filtered::<Entity, With<Small>>().iter(world).collect();
+            for entity in all.iter().step_by(7) {
+                world.despawn(*entity);
+            }
+            (0..entities / 9).for_each(|i| spawn_marked(world, i, tables));
+            assert_captured(world, &format!("{what}, some despawned"))?;
+        }
+    }
     Ok(())
 }
