@@ -65,6 +65,8 @@ pub(crate) struct ComponentLane<T: Component, C> {
     query: Option<QueryState<(&'static SimId, &'static T), Without<IsResource>>>,
     changes: Option<ChangesQuery<T>>,
     tables: Vec<usize>,
+    /// The selection of these tables, and when that was.
+    selection: (u64, usize),
     scattered: Scattered,
 }
 
@@ -100,7 +102,7 @@ impl Scattered {
 impl<T: Component, C: Codec<T>> ComponentLane<T, C> {
     pub(crate) fn new(codec: C) -> Self {
         let (spec, scattered) = (codec.spec(), Scattered::default());
-        Self { spec, codec, query: None, changes: None, tables: Vec::new(), scattered }
+        Self { spec, codec, query: None, changes: None, tables: Vec::new(), selection: (0, 0), scattered }
     }
 }
 
@@ -135,16 +137,18 @@ where
             && let Ok(columns) = query.contiguous_iter(world)
         {
             const IS_SIMULATED: &str = "a table with a registered type has simulated entities";
-            self.tables.clear();
-            self.tables.extend(columns.map(|(ids, _)| roster.table(ids).expect(IS_SIMULATED)));
-            let mut sorted = core::mem::take(&mut self.tables);
-            sorted.sort_unstable();
-            let index = roster.selection(&sorted);
+            if self.selection.0 != roster.generation() {
+                self.tables.clear();
+                self.tables.extend(columns.map(|(ids, _)| roster.table(ids).expect(IS_SIMULATED)));
+                self.tables.sort_unstable();
+                self.selection = (roster.generation(), roster.selection(&self.tables));
+            }
+            let index = self.selection.1;
             if !Arc::ptr_eq(&lane.ids, roster.ids(index)) {
                 lane.ids = roster.ids(index).clone();
                 known.forget_all();
             }
-            // The first pass found out which tables take part, this one reads them.
+            // It is known which tables take part, and these are they.
             let columns = query.contiguous_iter(world).expect("the query was dense a moment ago");
             let tables = columns.map(|(ids, values)| (values, roster.places(index, ids).expect(IS_SIMULATED)));
             let compares = known.begin();
@@ -156,7 +160,6 @@ where
             } else {
                 writer.write::<T, false>(tables);
             }
-            self.tables = sorted;
             return Ok(());
         }
         known.forget_all();

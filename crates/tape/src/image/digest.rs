@@ -2,7 +2,7 @@
 
 use super::{Ids, Image, Lane, ResourceState};
 use twox_hash::XxHash3_64;
-use xxhash_rust::xxh3::Xxh3Default;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 /// Version of the rules that make a digest.
 pub const DIGEST_VERSION: u32 = 1;
@@ -33,13 +33,63 @@ pub(super) fn ids_blocks(ids: &[u64]) -> Vec<u64> {
     ids.chunks(BLOCK_ROWS).map(block).collect()
 }
 
-fn put(hasher: &mut Xxh3Default, value: u64) {
-    hasher.update(&value.to_le_bytes());
+/// XXH3-64 of what is put into it.
+///
+/// What is short is gathered and hashed at once: to set up a hasher of streams takes longer than that.
+struct Hasher {
+    gathered: [u8; 240],
+    used: usize,
+    /// What did not fit.
+    stream: Option<Xxh3Default>,
 }
 
-fn put_name(hasher: &mut Xxh3Default, name: &str) {
-    put(hasher, name.len() as u64);
-    hasher.update(name.as_bytes());
+impl Hasher {
+    fn new() -> Self {
+        Self { gathered: [0; 240], used: 0, stream: None }
+    }
+
+    #[inline]
+    fn put(&mut self, value: u64) {
+        if self.used + 8 > self.gathered.len() {
+            self.flush();
+        }
+        self.gathered[self.used..][..8].copy_from_slice(&value.to_le_bytes());
+        self.used += 8;
+    }
+
+    fn put_bytes(&mut self, bytes: &[u8]) {
+        if self.used + bytes.len() > self.gathered.len() {
+            self.flush();
+        }
+        match self.gathered.get_mut(self.used..self.used + bytes.len()) {
+            Some(place) => {
+                place.copy_from_slice(bytes);
+                self.used += bytes.len();
+            }
+            None => self.stream.get_or_insert_with(Xxh3Default::new).update(bytes),
+        }
+    }
+
+    fn flush(&mut self) {
+        self.stream.get_or_insert_with(Xxh3Default::new).update(&self.gathered[..self.used]);
+        self.used = 0;
+    }
+
+    fn put_name(&mut self, name: &str) {
+        self.put(name.len() as u64);
+        self.put_bytes(name.as_bytes());
+    }
+
+    fn finish(mut self) -> u64 {
+        let rest = &self.gathered[..self.used];
+        match &mut self.stream {
+            None => xxh3_64(rest),
+            Some(stream) => {
+                stream.update(rest);
+                stream.digest()
+            }
+        }
+    }
 }
 
 /// Hashes of the blocks of a lane's rows, and which of them are out of date.
@@ -115,12 +165,9 @@ fn lane_digest(lane: &Lane, known: Option<&mut BlockDigests>) -> u64 {
     is_known.resize(blocks, false);
     let Lane { name, schema: _, ids, rows } = lane;
     let Ids { ids, block_digests } = &**ids;
-    let mut hasher = Xxh3Default::new();
-    put_name(&mut hasher, name);
-    put(&mut hasher, ids.len() as u64);
-    // Sixteen bytes a block: gathered, because many short updates cost more than the hash.
-    let mut gathered = [0; 16 * 32];
-    let mut used = 0;
+    let mut hasher = Hasher::new();
+    hasher.put_name(name);
+    hasher.put(ids.len() as u64);
     let rows_digests = digests.iter_mut().zip(is_known);
     for (block, (ids_digest, (rows_digest, is_known))) in block_digests.iter().zip(rows_digests).enumerate() {
         if !core::mem::replace(is_known, true) {
@@ -128,25 +175,19 @@ fn lane_digest(lane: &Lane, known: Option<&mut BlockDigests>) -> u64 {
             let last = ids.len().min(first + BLOCK_ROWS);
             *rows_digest = XxHash3_64::oneshot(&rows.bytes[rows.range(first..last)]);
         }
-        gathered[used..used + 8].copy_from_slice(&ids_digest.to_le_bytes());
-        gathered[used + 8..used + 16].copy_from_slice(&rows_digest.to_le_bytes());
-        used += 16;
-        if used == gathered.len() {
-            hasher.update(&gathered);
-            used = 0;
-        }
+        hasher.put(*ids_digest);
+        hasher.put(*rows_digest);
     }
-    hasher.update(&gathered[..used]);
-    hasher.digest()
+    hasher.finish()
 }
 
 fn resource_digest(resource: &ResourceState) -> u64 {
     let ResourceState { name, schema: _, present, bytes } = resource;
-    let mut hasher = Xxh3Default::new();
-    put_name(&mut hasher, name);
-    put(&mut hasher, u64::from(*present));
-    hasher.update(bytes);
-    hasher.digest()
+    let mut hasher = Hasher::new();
+    hasher.put_name(name);
+    hasher.put(u64::from(*present));
+    hasher.put_bytes(bytes);
+    hasher.finish()
 }
 
 impl Image {
@@ -172,15 +213,37 @@ impl Image {
         digest.resources.clear();
         digest.resources.extend(resources.iter().map(resource_digest));
 
-        let mut hasher = Xxh3Default::new();
-        put(&mut hasher, *tick);
-        put(&mut hasher, roster.len() as u64);
+        let mut hasher = Hasher::new();
+        hasher.put(*tick);
+        hasher.put(roster.len() as u64);
         for parts in [&roster.block_digests, &digest.lanes, &digest.resources] {
-            put(&mut hasher, parts.len() as u64);
-            for part in parts {
-                put(&mut hasher, *part);
-            }
+            hasher.put(parts.len() as u64);
+            parts.iter().for_each(|part| hasher.put(*part));
         }
-        digest.root = hasher.digest();
+        digest.root = hasher.finish();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn parts_have_the_hash_of_the_whole(sizes in proptest::collection::vec(0_usize..400, 0..8)) {
+            let mut hasher = Hasher::new();
+            let mut whole = Vec::new();
+            for size in sizes {
+                let part: Vec<u8> = (whole.len()..whole.len() + size).map(|at| (at * 7).to_le_bytes()[0]).collect();
+                if let Ok(word) = part[..].try_into() {
+                    hasher.put(u64::from_le_bytes(word));
+                } else {
+                    hasher.put_bytes(&part);
+                }
+                whole.extend(part);
+            }
+            prop_assert_eq!(hasher.finish(), xxh3_64(&whole));
+        }
     }
 }
