@@ -1,6 +1,6 @@
 //! The performance targets, as ratios against the physical limit in the same run.
 //!
-//! Run it: `cargo bench --bench targets`
+//! Run it: `cargo bench --bench targets`; a word behind `--` picks rows by their names.
 //!
 //! The limit is copying and hashing (XXH3-64) the same bytes, sim ids included, once. Each figure is the
 //! median of many runs. `SHORT` means that the target is missed.
