@@ -3,15 +3,17 @@
 # to a green replay test.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+if [[ $(uname) != Linux ]]; then echo "packages: only tried on Linux"; exit 0; fi
 
+version=$(awk '/^\[workspace.package\]/ { inside = 1 } inside && /^version/ { print $3; exit }' Cargo.toml | tr -d '"')
+# A tree with changes that are not committed is refused, unless ALLOW_DIRTY is set.
 cargo package --workspace --no-verify --quiet ${ALLOW_DIRTY:+--allow-dirty}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 target=${CARGO_TARGET_DIR:-$PWD/target}
 for crate in bevy_replay_macros bevy_replay_tape bevy_replay; do
-    packaged=("$target/package/$crate"-[0-9]*.crate)
-    tar -xzf "${packaged[-1]}" -C "$work"
-    mv "$work/$crate"-[0-9]* "$work/$crate"
+    tar -xzf "$target/package/$crate-$version.crate" -C "$work"
+    mv "$work/$crate-$version" "$work/$crate"
     test -s "$work/$crate/LICENSE-MIT" -a -s "$work/$crate/LICENSE-APACHE" -a -s "$work/$crate/README.md"
 done
 readme=$PWD/README.md
@@ -24,7 +26,7 @@ export CARGO_TARGET_DIR=$target
 cargo new --quiet my_game
 cd my_game
 # What `cargo add` and the registry will do once the crates are there.
-sed -i 's/^\[dependencies\]/&\nbevy_replay = "0.1"/' Cargo.toml
+sed -i 's/^\[dependencies\]/&\nbevy_replay = "'"$version"'"/' Cargo.toml
 cat >> Cargo.toml <<TOML
 [patch.crates-io]
 bevy_replay = { path = "$work/bevy_replay" }
@@ -32,7 +34,7 @@ bevy_replay_macros = { path = "$work/bevy_replay_macros" }
 bevy_replay_tape = { path = "$work/bevy_replay_tape" }
 TOML
 cp "$lock" Cargo.lock
-cargo add --quiet bevy_app bevy_ecs
+cargo add --quiet bevy_app@0.20 bevy_ecs@0.20
 block 1 | sed 's|^    Ok(())$|    recorded.tape().save("first.tape")?;\n&|' > src/main.rs
 cargo run --quiet | grep -x 'verified: replayed 64 ticks, 0 diverged'
 block 2 | sed '/^\/\/ Beside/,$d' >> src/main.rs

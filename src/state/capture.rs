@@ -60,13 +60,14 @@ impl Capturer {
 
     /// Takes an image of the world as it is after `tick` ticks, and its digest.
     pub(crate) fn capture(&mut self, world: &World, registry: &mut Registry, tick: u64) -> Result<(), StateError> {
+        let roster = self.roster.update(world)?; // where this fails the images stay as they are
         if let Some((before, known)) = &mut self.before {
             core::mem::swap(before, &mut self.image);
             core::mem::swap(known, &mut self.known);
             self.trusted_since = None; // this memory holds the state before the last one
         }
         self.image.tick = tick;
-        self.image.roster = self.roster.update(world)?;
+        self.image.roster = roster;
         for (index, source) in registry.lanes.iter_mut().enumerate() {
             let mut notes = EncodeNotes::default();
             let lane = &mut self.image.lanes[index];

@@ -65,8 +65,6 @@ pub(crate) struct ComponentLane<T: Component, C> {
     query: Option<QueryState<(&'static SimId, &'static T), Without<IsResource>>>,
     changes: Option<ChangesQuery<T>>,
     tables: Vec<usize>,
-    /// The selection of these tables, and when that was.
-    selection: (u64, usize),
     scattered: Scattered,
 }
 
@@ -102,7 +100,7 @@ impl Scattered {
 impl<T: Component, C: Codec<T>> ComponentLane<T, C> {
     pub(crate) fn new(codec: C) -> Self {
         let (spec, scattered) = (codec.spec(), Scattered::default());
-        Self { spec, codec, query: None, changes: None, tables: Vec::new(), selection: (0, 0), scattered }
+        Self { spec, codec, query: None, changes: None, tables: Vec::new(), scattered }
     }
 }
 
@@ -137,18 +135,16 @@ where
             && let Ok(columns) = query.contiguous_iter(world)
         {
             const IS_SIMULATED: &str = "a table with a registered type has simulated entities";
-            if self.selection.0 != roster.generation() {
-                self.tables.clear();
-                self.tables.extend(columns.map(|(ids, _)| roster.table(ids).expect(IS_SIMULATED)));
-                self.tables.sort_unstable();
-                self.selection = (roster.generation(), roster.selection(&self.tables));
-            }
-            let index = self.selection.1;
+            // Anew each time: rows that move to another table in their order leave all id columns as they were.
+            self.tables.clear();
+            self.tables.extend(columns.map(|(ids, _)| roster.table(ids).expect(IS_SIMULATED)));
+            self.tables.sort_unstable();
+            let index = roster.selection(&self.tables);
             if !Arc::ptr_eq(&lane.ids, roster.ids(index)) {
                 lane.ids = roster.ids(index).clone();
                 known.forget_all();
             }
-            // It is known which tables take part, and these are they.
+            // It is known now which tables take part, and these are they.
             let columns = query.contiguous_iter(world).expect("the query was dense a moment ago");
             let tables = columns.map(|(ids, values)| (values, roster.places(index, ids).expect(IS_SIMULATED)));
             let compares = known.begin();

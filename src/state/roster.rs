@@ -9,7 +9,6 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::query::QueryState;
 use bevy_ecs::resource::IsResource;
 use bevy_replay_tape::{Ids, NO_ENTITY};
-use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 type RosterQuery = QueryState<(Entity, &'static SimId), Without<IsResource>>;
@@ -26,8 +25,6 @@ pub(crate) struct Roster {
     /// Tables by the address of their id column during the current capture, ascending.
     addresses: Vec<(usize, usize)>,
     selections: Vec<Selection>,
-    /// Another number whenever rows have moved; no two rosters have the same.
-    generation: u64,
     /// Rows that hold another id than at the capture before, in ascending order of their ids.
     moved: Vec<Row>,
 }
@@ -126,7 +123,6 @@ impl Roster {
 
     /// Puts rows that moved where they belong in each selection; the first one is of all tables.
     fn bring_up_to_date(&mut self, tables_differ: bool) -> Result<(), u64> {
-        self.generation = new_generation();
         let Self { tables, selections, moved, .. } = self;
         moved.sort_unstable();
         if selections.is_empty() {
@@ -147,14 +143,8 @@ impl Roster {
 
     /// Looks again next time.
     fn forget(&mut self) {
-        self.generation = new_generation();
         self.tables.clear();
         self.selections.clear();
-    }
-
-    /// Returns a number that stays as long as no row moves: what was found out of selections holds as long.
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation
     }
 
     /// Returns in which order rows stand, table by table, where it is not that of their ids.
@@ -261,11 +251,6 @@ impl Places {
             Self::Ascending(ranks) | Self::Scattered(ranks) => ranks,
         }
     }
-}
-
-fn new_generation() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Tables and their rows are counted in 32 bits by Bevy, too.
