@@ -156,9 +156,15 @@ impl Registry {
         caller: &'static Location<'static>,
     ) {
         if let Some(first) = known.insert(of, caller) {
+            let name = type_name::<T>();
+            if of != TypeId::of::<T>() {
+                panic!(
+                    "{call}::<{name}>() at {caller}: a type of the tuple is registered already, at {first} (leave it out of \
+                     one of the two)"
+                );
+            }
             panic!(
-                "{call}::<{}>() at {caller}: the type is registered already, at {first} (remove one of the two calls)",
-                type_name::<T>(),
+                "{call}::<{name}>() at {caller}: the type is registered already, at {first} (remove one of the two calls)"
             );
         }
     }

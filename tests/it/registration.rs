@@ -57,6 +57,17 @@ fn component_registered_twice_panics_with_both_places() {
 }
 
 #[test]
+fn a_tuple_with_a_role_for_a_registered_type_panics_with_both_places() {
+    let mut app = app();
+    let first = line!() + 1;
+    app.register_authoritative::<Health>();
+    let text = panic_text(|| app.observation::<(Name, Health)>().is_plugin_added::<TimePlugin>());
+    let file = file!();
+    assert!(text.contains(&format!("a type of the tuple is registered already, at {file}:{first}:")), "{text}");
+    assert!(text.ends_with("(leave it out of one of the two)"), "{text}");
+}
+
+#[test]
 fn resource_registered_twice_panics_with_both_places() {
     let mut app = app();
     let first = line!() + 1;
