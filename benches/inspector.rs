@@ -6,6 +6,8 @@
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod common;
+
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
 use bevy_egui::egui::{Event, Modifiers, MouseWheelUnit, Rect, TouchPhase, Vec2, pos2, vec2};
@@ -15,16 +17,11 @@ use bevy_egui::{
 };
 use bevy_replay::{Inspector, InspectorCommand, InspectorPlugin, PlayOptions, RecorderLimits, prelude::*};
 use bevy_time::{TimePlugin, TimeUpdateStrategy};
+use common::{Health, Position, Velocity, heading, row};
 use std::time::Instant;
 
 #[derive(Resource, Default, Clone, TickInput)]
 struct Push(i8);
-#[derive(Component, Canonical, Clone, Copy)]
-struct Position([i64; 3]);
-#[derive(Component, Canonical, Clone, Copy)]
-struct Velocity([i64; 3]);
-#[derive(Component, Canonical, Clone, Copy)]
-struct Health(i32);
 /// From which tick on the rules are others.
 #[derive(Resource)]
 struct Fault(u64);
@@ -70,7 +67,7 @@ fn game(app: &mut App, fault: u64) {
 
 fn main() -> Result<(), ReplayError> {
     let ticks = std::env::args().filter_map(|argument| argument.parse().ok()).next().unwrap_or(HOUR);
-    println!("{:<58} {:>10} {:>10}", "name", "value", "target");
+    heading();
     idle();
     let start = Instant::now();
     let inputs = (0..ticks).map(|tick| Push(i8::try_from(tick / 40 % 3).unwrap_or(0)));
@@ -100,18 +97,18 @@ fn main() -> Result<(), ReplayError> {
     app.world_mut().write_message(InspectorCommand::Select { sim_id: Some(5), field });
     let work = frames(&mut app, 300, |_, _| ());
     println!("a frame with the window closed: {:.3} ms", median(&closed));
-    row("while a history is read, 99 of 100 frames, ms more", slow(&work) - median(&closed), 16.0);
+    row("while a history is read, 99 of 100 frames, ms more", 16.0, || slow(&work) - median(&closed));
     let still = frames(&mut app, 1000, |_, _| ());
-    row("still, median, ms more", median(&still) - median(&closed), 4.0);
-    row("still, 99 of 100 frames, ms more", slow(&still) - median(&closed), 16.0);
+    row("still, median, ms more", 4.0, || median(&still) - median(&closed));
+    row("still, 99 of 100 frames, ms more", 16.0, || slow(&still) - median(&closed));
     let zoom = frames(&mut app, 1000, |input, frame| {
         let y = if frame / 100 % 2 == 0 { 24.0 } else { -24.0 };
         let (unit, delta) = (MouseWheelUnit::Point, vec2(0.0, y));
         input.events.push(Event::PointerMoved(pos2(700.0 + (frame % 60) as f32, 360.0)));
         input.events.push(Event::MouseWheel { unit, delta, modifiers: Modifiers::NONE, phase: TouchPhase::Move });
     });
-    row("zooming the timeline, median, ms more", median(&zoom) - median(&closed), 4.0);
-    row("zooming the timeline, 99 of 100 frames, ms more", slow(&zoom) - median(&closed), 16.0);
+    row("zooming the timeline, median, ms more", 4.0, || median(&zoom) - median(&closed));
+    row("zooming the timeline, 99 of 100 frames, ms more", 16.0, || slow(&zoom) - median(&closed));
     // Steps back and forth where all entities differ: a tick, a comparison and a list in each frame.
     let mut step = 0;
     let mut times = Vec::new();
@@ -142,7 +139,7 @@ fn idle() {
     }
     let [without, closed] = least;
     println!("a tick of the game: {without:.2} us without the inspector, {closed:.2} us with it closed");
-    row("inspector closed, us more a tick", closed - without, 2.0);
+    row("inspector closed, us more a tick", 2.0, || closed - without);
 }
 
 /// The game in a window of 1280 × 720 that nobody sees, with the inspector open, and with other rules from a tick on.
@@ -200,20 +197,10 @@ fn frames(app: &mut App, count: usize, ask: impl Fn(&mut EguiInput, usize)) -> V
 }
 
 fn median(times: &[f64]) -> f64 {
-    percentile(times, 50)
+    common::median(times.to_vec())
 }
 
 /// The single slowest frame is the machine's.
 fn slow(times: &[f64]) -> f64 {
-    percentile(times, 99)
-}
-
-fn percentile(times: &[f64], percent: usize) -> f64 {
-    let mut sorted = times.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted[(sorted.len() - 1) * percent / 100]
-}
-
-fn row(name: &str, value: f64, target: f64) {
-    println!("{name:<58} {value:>10.4} {target:>10.4} {}", if value <= target { "ok" } else { "SHORT" });
+    common::percentile(times.to_vec(), 99)
 }

@@ -7,11 +7,12 @@
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod common;
+
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
-use bevy_replay::{AuthoritativeTypes, FlightRecorder, prelude::*};
+use bevy_replay::{AuthoritativeTypes, prelude::*};
 use bevy_time::{TimePlugin, TimeUpdateStrategy};
-use std::time::Instant;
 
 #[derive(Component, Canonical, Clone)]
 struct Place([i64; 3]);
@@ -94,9 +95,7 @@ fn main() -> Result<(), ReplayError> {
     let (roots, lanes) = (detail(Detail::Roots), detail(Detail::Lanes));
     print("digests of types on the tape (`Lanes`)", "us", 1.0, [thousand(roots.clone()), thousand(lanes)]);
     let values = thousand(detail(Detail::Values));
-    print("values on the tape (`Values`), 1,000 of 24 B change", "us", 1.0, [thousand(roots.clone()), values]);
-    let flying = thousand(roots.clone().flight(FlightRecorder::default()));
-    print("the flight recorder, 1,000 of 24 B change", "us", 1.0, [thousand(roots), flying]);
+    print("values on the tape (`Values`), 1,000 of 24 B change", "us", 1.0, [thousand(roots), values]);
 
     println!("{:<58} {:>10}", "a tick of 1,000 moving entities on a tape", "");
     for detail in [Detail::Roots, Detail::Lanes, Detail::Values] {
@@ -146,20 +145,7 @@ fn line(name: &str, unit: &str, pieces: f64, first: impl Fn(&mut App), second: i
 }
 
 fn print(name: &str, unit: &str, pieces: f64, mut apps: [App; 2]) {
-    let mut times = [const { Vec::new() }; 2];
-    for round in 0..1_200 {
-        for (app, times) in apps.iter_mut().zip(&mut times) {
-            let start = Instant::now();
-            app.update();
-            if round >= 200 {
-                times.push(start.elapsed().as_secs_f64());
-            }
-        }
-    }
-    let [first, second] = times.map(|mut times: Vec<f64>| {
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2]
-    });
+    let [first, second] = common::turns(&mut apps, 1_000).map(common::median);
     let scale = if unit == "ns" { 1e9 } else { 1e6 };
     println!("{name:<58} {:>10.2} {unit}", (second - first) / pieces * scale);
 }

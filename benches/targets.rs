@@ -8,26 +8,23 @@
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod common;
+
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
 use bevy_replay::{digest, prelude::*};
+use common::{Health, Position, Velocity, heading, row, turns};
 use std::hint::black_box;
 use std::time::Instant;
 use twox_hash::XxHash3_64;
 
-#[derive(Component, Canonical, Clone, Copy)]
-struct Position([i64; 3]);
-#[derive(Component, Canonical, Clone, Copy)]
-struct Velocity([i64; 3]);
-#[derive(Component, Canonical, Clone, Copy)]
-struct Health(i32);
 #[derive(Component)]
 struct Red;
 #[derive(Component)]
 struct Blue;
 
 fn main() {
-    println!("{:<58} {:>8} {:>8}", "name", "value", "target");
+    heading();
     let n = 100_000;
     let limit = limit(n);
     println!("limit for {n} entities: {:.0} us", limit * 1e6);
@@ -66,23 +63,9 @@ enum Game {
     Recording,
 }
 
-/// Seconds the median frame of each of these takes; they take turns, so that all of them meet the same noise.
+/// Seconds the median frame of each of these takes.
 fn frames<const N: usize>(games: [Game; N]) -> [f64; N] {
-    let mut apps = games.map(game);
-    let mut times = [const { Vec::new() }; N];
-    for round in 0..2_200 {
-        for (app, times) in apps.iter_mut().zip(&mut times) {
-            let start = Instant::now();
-            app.update();
-            if round >= 200 {
-                times.push(start.elapsed().as_secs_f64());
-            }
-        }
-    }
-    times.map(|mut times: Vec<f64>| {
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2]
-    })
+    turns(&mut games.map(game), 2_000).map(common::median)
 }
 
 /// Ten thousand bodies in three archetypes that move and bounce, a tick in each frame.
@@ -123,18 +106,9 @@ fn bounce(mut bodies: Query<(&Position, &mut Velocity, &mut Health)>) {
     }
 }
 
-/// Prints a row, if its name holds the word given on the command line.
-fn row(name: &str, target: f64, value: impl FnOnce() -> f64) {
-    if !std::env::args().skip(1).filter(|word| !word.starts_with("--")).all(|word| name.contains(&word)) {
-        return;
-    }
-    let value = value();
-    println!("{name:<58} {value:>8.2} {target:>8.2} {}", if value <= target { "ok" } else { "SHORT" });
-}
-
 /// Seconds the median run of `timed` takes; `prepare` runs before each and is not counted.
 fn median(runs: usize, world: &mut World, prepare: fn(&mut World), timed: fn(&mut World)) -> f64 {
-    let mut times: Vec<f64> = (0..runs + 2)
+    let times = (0..runs + 2)
         .map(|_| {
             prepare(world);
             let start = Instant::now();
@@ -143,14 +117,13 @@ fn median(runs: usize, world: &mut World, prepare: fn(&mut World), timed: fn(&mu
         })
         .skip(2)
         .collect();
-    times.sort_by(f64::total_cmp);
-    times[runs / 2]
+    common::median(times)
 }
 
 fn limit(n: usize) -> f64 {
     let bytes = n * (24 + 24 + 4 + 3 * 8);
     let (source, mut target) = (vec![7_u8; bytes], vec![0_u8; bytes]);
-    let mut times: Vec<f64> = (0..101)
+    let times = (0..101)
         .map(|_| {
             let start = Instant::now();
             target.copy_from_slice(black_box(&source));
@@ -158,8 +131,7 @@ fn limit(n: usize) -> f64 {
             start.elapsed().as_secs_f64()
         })
         .collect();
-    times.sort_by(f64::total_cmp);
-    times[50]
+    common::median(times)
 }
 
 fn world(n: usize, archetypes: usize) -> World {

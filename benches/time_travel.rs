@@ -5,20 +5,17 @@
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod common;
+
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
 use bevy_replay::{FlightRecorder, TimeTravel, prelude::*};
 use bevy_time::{TimePlugin, TimeUpdateStrategy};
+use common::{Health, Position, Velocity, heading, row, turns};
 use std::time::Instant;
 
 #[derive(Resource, Default, Clone, TickInput)]
 struct Push(i8);
-#[derive(Component, Canonical, Clone, Copy)]
-struct Position([i64; 3]);
-#[derive(Component, Canonical, Clone, Copy)]
-struct Velocity([i64; 3]);
-#[derive(Component, Canonical, Clone, Copy)]
-struct Health(i32);
 
 /// Ten minutes at 64 Hz.
 const TICKS: u64 = 10 * 60 * 64;
@@ -46,14 +43,10 @@ fn game_with(app: &mut App, entities: i64, plugin: ReplayPlugin) {
 }
 
 fn main() -> Result<(), ReplayError> {
-    println!("{:<58} {:>10} {:>10}", "name", "value", "target");
+    heading();
     seeks()?;
     flight();
     Ok(())
-}
-
-fn row(name: &str, value: f64, target: f64) {
-    println!("{name:<58} {value:>10.4} {target:>10.4} {}", if value <= target { "ok" } else { "SHORT" });
 }
 
 fn seeks() -> Result<(), ReplayError> {
@@ -79,9 +72,9 @@ fn seeks() -> Result<(), ReplayError> {
     }
     let (keyframes, bytes) = travel.keyframes();
     println!("{} keyframes, {:.1} MiB", keyframes.len(), bytes as f64 / f64::from(1 << 20));
-    row("longest seek / playing it all", longest / straight, 1.0 / 200.0);
-    row("most MiB of keyframes", bytes_max as f64 / f64::from(1 << 20), 64.0);
-    row("longest step back, ms", back * 1e3, 16.0);
+    row("longest seek / playing it all", 1.0 / 200.0, || longest / straight);
+    row("most MiB of keyframes", 64.0, || bytes_max as f64 / f64::from(1 << 20));
+    row("longest step back, ms", 16.0, || back * 1e3);
     Ok(())
 }
 
@@ -91,33 +84,22 @@ fn flight() {
         let mut app = App::new();
         app.add_plugins(TimePlugin).insert_resource(TimeUpdateStrategy::FixedTimesteps(1));
         game_with(&mut app, 10_000, plugin);
-        for _ in 0..200 {
-            app.update();
-        }
         app
     };
-    let mut bare = app_of(ReplayPlugin::new("bench"));
-    let mut flying = app_of(ReplayPlugin::new("bench").flight(FlightRecorder::default()));
-    let (mut without, mut with) = (Vec::new(), Vec::new());
-    for _ in 0..10_000 {
-        for (app, times) in [(&mut bare, &mut without), (&mut flying, &mut with)] {
-            let start = Instant::now();
-            app.update();
-            times.push(start.elapsed().as_secs_f64());
-        }
-    }
-    without.sort_by(f64::total_cmp);
-    with.sort_by(f64::total_cmp);
+    let flight = ReplayPlugin::new("bench").flight(FlightRecorder::default());
+    let mut apps = [app_of(ReplayPlugin::new("bench")), app_of(flight)];
+    let [without, with] = turns(&mut apps, 10_000);
+    let [_, mut flying] = apps;
     let mean = |times: &[f64]| times[..times.len() * 99 / 100].iter().sum::<f64>() / (times.len() * 99 / 100) as f64;
     println!(
         "a tick of 10 k entities: {:.0} us, with the flight recorder {:.0} us",
         mean(&without) * 1e6,
         mean(&with) * 1e6
     );
-    row("flight recorder, part of the tick", mean(&with) / mean(&without) - 1.0, 0.05);
+    row("flight recorder, part of the tick", 0.05, || mean(&with) / mean(&without) - 1.0);
     let over_median = |times: &[f64]| (times[times.len() - 1] - times[times.len() / 2]) * 1e3;
     println!("longest of 10,000 ticks without it: {:.1} ms over the median", over_median(&without));
-    row("longest of 10,000 ticks with it, ms over the median", over_median(&with), 1.0);
+    row("longest of 10,000 ticks with it, ms over the median", 1.0, || over_median(&with));
     flying.world_mut().resource_mut::<Deck>().save_flight();
     flying.update();
     if let Some(tape) = flying.world().resource::<Deck>().tape() {
@@ -129,6 +111,6 @@ fn flight() {
             initial as f64 / f64::from(1 << 20),
             inputs as f64 / 1024.0
         );
-        row("flight recorder, MiB at most", 3.0 * initial as f64 / f64::from(1 << 20), 16.0);
+        row("flight recorder, MiB at most", 16.0, || 3.0 * initial as f64 / f64::from(1 << 20));
     }
 }

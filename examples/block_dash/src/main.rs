@@ -5,10 +5,13 @@
 //! imports one. `cargo run -- --headless TAPE` replays an exported tape without a window, and says whether the score it
 //! claims is the one that is played.
 
+#[path = "../../windowed/log.rs"]
+mod windowed;
+
 use bevy::prelude::*;
 use bevy::window::WindowResolution;
 use bevy_replay::prelude::*;
-use bevy_replay::{BarCorner, RecorderBarPlugin, RecorderToast, RecordingEnded, ReplayFinished};
+use bevy_replay::{BarCorner, RecorderBarPlugin, RecordingEnded, ReplayFinished};
 use block_dash::controls::ControlsPlugin;
 use block_dash::game::{GamePlugin, Score};
 use block_dash::view::ViewPlugin;
@@ -100,32 +103,13 @@ fn play(options: Options) -> AppExit {
 
 /// Prints what happens, for scripts.
 fn log_to_stdout(app: &mut App) {
-    app.add_systems(Update, |mut frames: Local<u32>| {
-        *frames += 1;
-        if *frames == 3 {
-            println!("ready");
-        }
-    });
+    windowed::to_stdout(app);
     app.add_systems(Update, |score: Res<Score>, mut before: Local<(u32, u32)>| {
         let now = (score.points, score.jumps);
         if *before != now {
             println!("score {} jumps {}", now.0, now.1);
             *before = now;
         }
-    });
-    app.add_systems(Update, |mut toasts: MessageReader<RecorderToast>| {
-        for toast in toasts.read() {
-            println!("{}: {}", if toast.is_error { "error" } else { "told" }, toast.text);
-        }
-    });
-    app.add_systems(Update, |deck: Res<Deck>, mut before: Local<(bool, bool)>| {
-        let now = (deck.is_recording(), deck.is_replaying());
-        match (*before, now) {
-            ((false, _), (true, _)) => println!("recording"),
-            ((_, false), (_, true)) => println!("replaying"),
-            _ => {}
-        }
-        *before = now;
     });
     app.add_observer(|ended: On<RecordingEnded>, score: Res<Score>| {
         println!("recorded {} ticks, score {}", ended.tape.tick_count(), score.points);

@@ -1,10 +1,12 @@
 //! Prints what happens, for scripts.
 
+#[path = "../../windowed/log.rs"]
+mod windowed;
+
 use crate::game::{Flight, Order, RADIUS, Thrown};
 use crate::places::{Screen, to_world};
 use bevy::prelude::*;
-use bevy_replay::prelude::*;
-use bevy_replay::{EventClass, RecorderToast, RecordingEnded, ReplayFinished};
+use bevy_replay::{EventClass, RecordingEnded, ReplayFinished};
 
 /// A thing is told of when it is so slow, near the top of its flight.
 const SLOW: i32 = 3_000;
@@ -12,27 +14,8 @@ const SLOW: i32 = 3_000;
 const CLEAR: i32 = 7 * RADIUS;
 
 pub(crate) fn to_stdout(app: &mut App) {
-    app.add_systems(Update, |mut frames: Local<u32>| {
-        *frames += 1;
-        if *frames == 3 {
-            println!("ready");
-        }
-    });
+    windowed::to_stdout(app);
     app.add_systems(Update, (say_how_it_stands, say_where_a_target_is).chain());
-    app.add_systems(Update, |mut toasts: MessageReader<RecorderToast>| {
-        for toast in toasts.read() {
-            println!("{}: {}", if toast.is_error { "error" } else { "told" }, toast.text);
-        }
-    });
-    app.add_systems(Update, |deck: Res<Deck>, mut before: Local<(bool, bool)>| {
-        let now = (deck.is_recording(), deck.is_replaying());
-        match (*before, now) {
-            ((false, _), (true, _)) => println!("recording"),
-            ((_, false), (_, true)) => println!("replaying"),
-            _ => {}
-        }
-        *before = now;
-    });
     app.add_observer(|ended: On<RecordingEnded>, order: Res<Order>| {
         println!("recorded {} ticks, {}", ended.tape.tick_count(), line(&order));
     });
