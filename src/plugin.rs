@@ -170,7 +170,7 @@ impl Plugin for ReplayPlugin {
         app.insert_resource(Seed(self.seed));
         runtime::with(app.world_mut(), |_, runtime| runtime.settings = self.clone());
         app.world_mut().get_resource_or_init::<crate::state::sim_id::SimIds>();
-        app.add_systems(Last, runtime::between_ticks);
+        app.add_systems(Main, runtime::between_ticks.after(Main::run_main));
         tick::border::install(app);
         tick::order::install(app, self.order);
         tick::phase::install(app);

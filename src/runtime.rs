@@ -105,10 +105,14 @@ pub(crate) struct Runtime {
     seen: Vec<u8>,
     /// Which inputs the running tick was shown.
     let_in: Vec<usize>,
+    /// The running tick, and whether it counts: the start gate is open.
+    tick: u64,
+    counts: bool,
     /// Whether a tick has run.
     has_begun: bool,
-    /// Schedules that follow the order of the tick, besides the known ones.
+    /// Schedules of states that follow the order of the tick.
     ordered: Vec<InternedScheduleLabel>,
+    awaited: order::Awaited,
     /// Kinds of findings that were told.
     found: BTreeSet<(bool, String)>,
     /// What was found, in words.
@@ -154,7 +158,11 @@ enum Told {
 
 /// Takes the runtime out of the world, and puts it back.
 pub(crate) fn with<R>(world: &mut World, run: impl FnOnce(&mut World, &mut Runtime) -> R) -> R {
-    let mut runtime = world.get_resource_or_init::<Core>().0.take().expect(
+    let core = match world.get_resource_mut::<Core>() {
+        Some(core) => core,
+        None => world.get_resource_or_init::<Core>(),
+    };
+    let mut runtime = core.into_inner().0.take().expect(
         "bevy_replay was called while it is at work: from a hook or observer of a recorded input, from a system that rebuilds \
          derived state, or after a panic inside a tick (call it between ticks, or make a new app)",
     );
@@ -179,7 +187,8 @@ pub(crate) fn with<R>(world: &mut World, run: impl FnOnce(&mut World, &mut Runti
 pub(crate) fn begin_tick(world: &mut World) {
     with(world, |world, runtime| {
         runtime.freeze(world);
-        let tick = world.resource::<SimTick>().0;
+        let mut tick = world.resource::<SimTick>().0;
+        runtime.awaited.install_on_those_there(world, runtime.has_begun);
         if !runtime.has_begun {
             border::apply_final_commands(world);
             runtime.order_schedules(world);
@@ -192,6 +201,7 @@ pub(crate) fn begin_tick(world: &mut World) {
             }
             Gate::Open => true,
         };
+        runtime.counts = counts;
         if counts {
             runtime.guard(world, tick);
             runtime.guard_streams(world, tick);
@@ -204,9 +214,10 @@ pub(crate) fn begin_tick(world: &mut World) {
                     runtime.refuse(world, error);
                 }
             }
+            tick = world.resource::<SimTick>().0; // a tape may begin with a state that was put back
             runtime.show_state(world, tick);
         }
-        let tick = world.resource::<SimTick>().0; // a tape may begin with a state that was put back
+        runtime.tick = tick;
         if let Some(playback) = &mut runtime.playback {
             playback.begin_tick(world, tick);
         }
@@ -283,11 +294,10 @@ pub(crate) fn between_ticks(world: &mut World) {
 pub(crate) fn end_tick(world: &mut World) {
     world.flush();
     with(world, |world, runtime| {
-        let tick = world.resource::<SimTick>().0;
+        let (tick, counts) = (runtime.tick, runtime.counts);
         if !core::mem::replace(&mut runtime.has_begun, true) {
             runtime.check_order(world);
         }
-        let counts = gate::is_open(world);
         runtime.take_inputs_back(world, tick, counts);
         if !counts {
             world.resource::<SimIds>().taken();
@@ -362,6 +372,7 @@ impl Runtime {
         self.attached = true;
         self.flight = self.settings.flight.clone().map(Flight::new);
         self.registry.freeze(world);
+        self.awaited.install_on_those_there(world, self.has_begun);
         self.order_schedules(world);
         self.capturer.attach(world, &self.registry);
         self.looker.attach(world, &self.registry);

@@ -246,8 +246,8 @@ mod system_order {
     }
 
     pub(super) fn find() -> Result<Report, ReplayError> {
-        let recorded = unordered((poisoning, illness)).inputs(script()).run()?;
-        unordered((poisoning, illness)).compare_with(unordered((illness, poisoning)), recorded.tape())
+        let recorded = unordered((illness, poisoning)).inputs(script()).run()?;
+        unordered((illness, poisoning)).compare_with(unordered((poisoning, illness)), recorded.tape())
     }
 }
 

@@ -1,22 +1,25 @@
 //! One authoritative type's way into an image.
 
+mod writer;
+
 use super::StateError;
 use super::codec::Codec;
 use super::purity::place_of;
 use super::registry::unfiltered;
 use super::restore::{SimIndex, WriteBack};
-use super::roster::{Places, Roster};
+use super::roster::Roster;
 use super::sim_id::{SimId, WorldIds};
 use bevy_ecs::change_detection::Tick;
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::QueryState;
 use bevy_ecs::resource::IsResource;
 use bevy_replay_tape::{
-    BLOCK_ROWS, BlockDigests, DecodeError, EncodeNotes, Ids, Lane, ResourceState, SlotSink, Source, TypeSpec, VecSink,
+    BlockDigests, DecodeError, EncodeNotes, Ids, Lane, ResourceState, SlotSink, Source, TypeSpec, VecSink,
 };
 use core::any::TypeId;
 use core::marker::PhantomData;
 use std::sync::Arc;
+use writer::Writer;
 
 /// A registered component type.
 pub(crate) trait LaneSource: Send + Sync {
@@ -64,6 +67,9 @@ pub(crate) struct ComponentLane<T: Component, C> {
     codec: C,
     query: Option<QueryState<(&'static SimId, &'static T), Without<IsResource>>>,
     changes: Option<ChangesQuery<T>>,
+    /// The tables of the latest capture, as the query meets them.
+    columns: Vec<usize>,
+    /// The same, ascending.
     tables: Vec<usize>,
     scattered: Scattered,
 }
@@ -100,7 +106,7 @@ impl Scattered {
 impl<T: Component, C: Codec<T>> ComponentLane<T, C> {
     pub(crate) fn new(codec: C) -> Self {
         let (spec, scattered) = (codec.spec(), Scattered::default());
-        Self { spec, codec, query: None, changes: None, tables: Vec::new(), scattered }
+        Self { spec, codec, query: None, changes: None, columns: Vec::new(), tables: Vec::new(), scattered }
     }
 }
 
@@ -136,8 +142,9 @@ where
         {
             const IS_SIMULATED: &str = "a table with a registered type has simulated entities";
             // Anew each time: rows that move to another table in their order leave all id columns as they were.
-            self.tables.clear();
-            self.tables.extend(columns.map(|(ids, _)| roster.table(ids).expect(IS_SIMULATED)));
+            self.columns.clear();
+            self.columns.extend(columns.map(|(ids, _)| roster.table(ids).expect(IS_SIMULATED)));
+            self.tables.clone_from(&self.columns);
             self.tables.sort_unstable();
             let index = roster.selection(&self.tables);
             if !Arc::ptr_eq(&lane.ids, roster.ids(index)) {
@@ -146,8 +153,9 @@ where
             }
             // It is known now which tables take part, and these are they.
             let columns = query.contiguous_iter(world).expect("the query was dense a moment ago");
-            let tables = columns.map(|(ids, values)| (values, roster.places(index, ids).expect(IS_SIMULATED)));
-            let compares = known.begin();
+            let tables = self.columns.iter().map(|table| roster.places(index, *table));
+            let tables = columns.zip(tables).map(|((_, values), places)| (values, places));
+            let compares = known.begin(lane.ids.len());
             let slots = lane.rows.slots(lane.ids.len());
             let writer = Writer { codec: &self.codec, slots, known, ids: &ids, notes };
             if compares {
@@ -180,26 +188,37 @@ where
             return false;
         };
         let Some(index) = roster.known_selection(&self.tables) else { return false }; // rows have moved
-        let changes = self.changes.as_mut().expect("registries are frozen before the first capture");
-        let Ok(columns) = changes.contiguous_iter(world) else { return false };
         if known.is_empty() || !Arc::ptr_eq(&lane.ids, roster.ids(index)) {
             return false;
         }
         let (ids, now) = (WorldIds::writing(world), world.read_change_tick());
-        let mut rows = 0;
+        let changes = self.changes.as_mut().expect("registries are frozen before the first capture");
+        let Ok(columns) = changes.contiguous_iter(world) else { return false };
+        let slots = lane.rows.slots(lane.ids.len());
+        let (mut rows, mut changed) = (0, 0);
         for (column, values) in columns {
-            let Some(places) = roster.places(index, column) else { return false };
+            let Some(table) = roster.table(column).filter(|table| self.tables.binary_search(table).is_ok()) else {
+                return false;
+            };
             let ticks = values.changed_ticks_slice();
             rows += ticks.len();
-            for (row, (value, tick)) in values.into_inner().iter().zip(ticks).enumerate() {
-                if tick.is_newer_than(since, now) {
-                    let rank = match places {
-                        Places::Run(first) => first + row,
-                        Places::Ascending(ranks) | Places::Scattered(ranks) => ranks[row] as usize,
-                    };
-                    let slot = &mut lane.rows.slots(lane.ids.len())[rank * width..(rank + 1) * width];
-                    self.codec.encode(value, &mut SlotSink::new(slot, &ids, notes));
-                    known.forget(rank);
+            let parts = ticks.chunks(PART_ROWS).zip(values.into_inner().chunks(PART_ROWS));
+            for ((ticks, values), ranks) in parts.zip(roster.places(index, table).ranks.chunks(PART_ROWS)) {
+                let newer = count_newer(ticks, since, now);
+                if newer == 0 {
+                    continue;
+                }
+                changed += newer;
+                if BlockDigests::are_many(changed, lane.ids.len()) {
+                    return false; // all rows at memory speed take less; what was written here is written again
+                }
+                for ((value, tick), rank) in values.iter().zip(ticks).zip(ranks) {
+                    if tick.is_newer_than(since, now) {
+                        let rank = *rank as usize;
+                        let slot = &mut slots[rank * width..][..width];
+                        self.codec.encode(value, &mut SlotSink::new(slot, &ids, notes));
+                        known.forget(rank);
+                    }
                 }
             }
         }
@@ -235,10 +254,9 @@ where
 
     fn written_since(&mut self, world: &World, since: Tick) -> Option<(u64, Option<String>)> {
         let (now, changes) = (world.read_change_tick(), self.changes.as_mut()?);
-        // Without leaving early, so that it runs at memory speed. Who it was is looked for only if it was somebody.
-        let any = |ticks: &[Tick]| ticks.iter().fold(false, |any, tick| any | tick.is_newer_than(since, now));
+        // Who it was is looked for only if it was somebody.
         if let Ok(mut columns) = changes.contiguous_iter(world)
-            && !columns.any(|(_, values)| any(values.changed_ticks_slice()))
+            && columns.all(|(_, values)| count_newer(values.changed_ticks_slice(), since, now) == 0)
         {
             return None;
         }
@@ -248,96 +266,13 @@ where
     }
 }
 
-/// Writes the rows of a type with a fixed width.
-struct Writer<'a, C> {
-    codec: &'a C,
-    slots: &'a mut [u8],
-    known: &'a mut BlockDigests,
-    ids: &'a WorldIds<'a>,
-    notes: &'a mut EncodeNotes,
-}
+/// Rows whose change ticks are asked together.
+const PART_ROWS: usize = 64;
 
-/// More tables than that are written one after another.
-const MIXED_MAX: usize = 16;
-
-impl<C> Writer<'_, C> {
-    /// Writes tables to where their rows stand.
-    ///
-    /// Where it `COMPARES`, it forgets the blocks of rows that differ from those of the last capture, leaves the others as
-    /// they are, and returns how many differ.
-    fn write<'t, T: 't, const COMPARES: bool>(mut self, tables: impl Iterator<Item = (&'t [T], &'t Places)>) -> usize
-    where
-        C: Codec<T>,
-    {
-        // Asked here and not by the caller, as it is a constant in these loops then.
-        let Some(width) = self.codec.width().filter(|width| *width > 0) else { return 0 };
-        let mut changed = 0;
-        // Tables in order whose rows lie between each other's: what is left of each.
-        let mut mixed: [(&[T], &[u32]); MIXED_MAX] = [(&[], &[]); MIXED_MAX];
-        let mut mixed_count = 0;
-        for (values, places) in tables {
-            match places {
-                Places::Run(first) => {
-                    for (value, rank) in values.iter().zip(*first..) {
-                        changed += self.row::<T, COMPARES>(value, rank, width);
-                    }
-                }
-                Places::Ascending(ranks) if mixed_count < MIXED_MAX => {
-                    mixed[mixed_count] = (values, ranks);
-                    mixed_count += 1;
-                }
-                Places::Ascending(ranks) | Places::Scattered(ranks) => {
-                    for (value, rank) in values.iter().zip(ranks) {
-                        changed += self.row::<T, COMPARES>(value, *rank as usize, width);
-                    }
-                }
-            }
-        }
-        if mixed_count == 0 {
-            return changed;
-        }
-        // They are written together, one block of the image after another, so that no memory is visited once for each
-        // table; and a block is hashed while it is at hand.
-        for (block, first) in (0..self.slots.len() / width).step_by(BLOCK_ROWS).enumerate() {
-            let end = first + BLOCK_ROWS;
-            for (values, ranks) in &mut mixed[..mixed_count] {
-                let mut count = 0;
-                for (value, rank) in values.iter().zip(*ranks).take_while(|(_, rank)| (**rank as usize) < end) {
-                    changed += self.row::<T, COMPARES>(value, *rank as usize, width);
-                    count += 1;
-                }
-                (*values, *ranks) = (&values[count..], &ranks[count..]);
-            }
-            self.known.learn(block, &self.slots[first * width..self.slots.len().min(end * width)]);
-        }
-        changed
-    }
-
-    /// Writes a row, and returns 1 if it is known to differ.
-    #[inline(always)]
-    fn row<T, const COMPARES: bool>(&mut self, value: &T, rank: usize, width: usize) -> usize
-    where
-        C: Codec<T>,
-    {
-        let slot = &mut self.slots[rank * width..][..width];
-        // Small values are put together apart: what is read and what is written are then known not to overlap, and they
-        // are compared and copied in few steps.
-        let mut apart = [0; 64];
-        let Some(apart) = apart.get_mut(..width) else {
-            self.codec.encode(value, &mut SlotSink::new(slot, self.ids, self.notes));
-            self.known.forget(rank);
-            return usize::from(COMPARES);
-        };
-        self.codec.encode(value, &mut SlotSink::new(apart, self.ids, self.notes));
-        if COMPARES && slot == apart {
-            return 0;
-        }
-        slot.copy_from_slice(apart);
-        if COMPARES {
-            self.known.forget(rank);
-        }
-        usize::from(COMPARES)
-    }
+/// Counts without leaving early, so that it runs at memory speed.
+fn count_newer(ticks: &[Tick], since: Tick, now: Tick) -> usize {
+    let count: u32 = ticks.iter().map(|tick| u32::from(tick.is_newer_than(since, now))).sum();
+    count as usize
 }
 
 /// A registered resource type.

@@ -8,7 +8,7 @@ use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::QueryState;
 use bevy_ecs::resource::IsResource;
-use bevy_replay_tape::{Ids, NO_ENTITY};
+use bevy_replay_tape::{BLOCK_ROWS, Ids, NO_ENTITY};
 use std::sync::Arc;
 
 type RosterQuery = QueryState<(Entity, &'static SimId), Without<IsResource>>;
@@ -60,7 +60,7 @@ struct Selection {
     rows: Vec<Row>,
     /// Their ids.
     ids: Arc<Ids>,
-    /// For each of `tables`, where its rows go.
+    /// For each table of the roster, where its rows go; nowhere if it is none of `tables`.
     places: Vec<Places>,
     /// Memory of what it was before, to be used again: a large world asks the system for none per tick.
     rows_before: Vec<Row>,
@@ -70,13 +70,25 @@ struct Selection {
 }
 
 /// Where the rows of a table stand in the image.
-pub(crate) enum Places {
-    /// One after another from here: the table is in order and no other lies between.
-    Run(usize),
-    /// Each row where this says, ascending: the table is in order and others lie between.
-    Ascending(Vec<u32>),
-    /// Each row where this says.
-    Scattered(Vec<u32>),
+#[derive(Default)]
+pub(crate) struct Places {
+    /// The rank of each row.
+    pub(crate) ranks: Vec<u32>,
+    /// Where they are [`Interleaved`](Arrangement::Interleaved): how many rows stand before the end of each block.
+    pub(crate) ends: Vec<u32>,
+    pub(crate) arrangement: Arrangement,
+}
+
+/// How the rows of a table stand to each other in the image.
+#[derive(Default, Clone, Copy)]
+pub(crate) enum Arrangement {
+    /// In their order, and none of another table lies between.
+    Run,
+    /// In their order, and others lie between.
+    Interleaved,
+    /// In no order.
+    #[default]
+    Scattered,
 }
 
 impl Roster {
@@ -182,10 +194,9 @@ impl Roster {
         &self.selections[selection].ids
     }
 
-    /// Returns where the rows of the table with this id column stand in a selection.
-    pub(crate) fn places(&self, selection: usize, ids: &[SimId]) -> Option<&Places> {
-        let selection = &self.selections[selection];
-        selection.tables.binary_search(&self.table(ids)?).ok().map(|index| &selection.places[index])
+    /// Returns where the rows of a table stand in a selection it is part of.
+    pub(crate) fn places(&self, selection: usize, table: usize) -> &Places {
+        &self.selections[selection].places[table]
     }
 
     fn duplicate(&mut self, world: &World, id: u64) -> StateError {
@@ -221,35 +232,38 @@ impl Selection {
         let ids = Ids::new(ids).expect("merged in ascending order, and each once");
         self.ids_before = Some(core::mem::replace(&mut self.ids, Arc::new(ids)));
 
-        let mut ranks: Vec<Vec<u32>> = self.places.drain(..).map(Places::into_memory).collect();
-        ranks.resize_with(self.tables.len(), Vec::new);
-        let mut slots = vec![0; tables.len()];
-        for (slot, (table, ranks)) in self.tables.iter().zip(&mut ranks).enumerate() {
-            slots[*table] = slot;
-            ranks.resize(tables[*table].ids.len(), 0);
+        self.places.resize_with(tables.len(), Places::default);
+        for table in &self.tables {
+            self.places[*table].ranks.resize(tables[*table].ids.len(), 0);
         }
         for (row, rank) in self.rows.iter().zip(0..) {
-            ranks[slots[row.table as usize]][row.index as usize] = rank;
+            self.places[row.table as usize].ranks[row.index as usize] = rank;
         }
-        self.places.extend(ranks.into_iter().map(Places::of));
+        let blocks = self.rows.len().div_ceil(BLOCK_ROWS);
+        self.tables.iter().for_each(|table| self.places[*table].arrange(blocks));
         Ok(())
     }
 }
 
 impl Places {
-    fn of(ranks: Vec<u32>) -> Self {
+    /// Finds out how the rows stand to each other; the image has so many blocks.
+    fn arrange(&mut self, blocks: usize) {
+        let Self { ranks, ends, arrangement } = self;
+        ends.clear();
         let first = ranks.first().copied().unwrap_or(0);
-        if ranks.iter().zip(first..).all(|(rank, place)| *rank == place) {
-            return Self::Run(first as usize);
-        }
-        if ranks.is_sorted() { Self::Ascending(ranks) } else { Self::Scattered(ranks) }
-    }
-
-    fn into_memory(self) -> Vec<u32> {
-        match self {
-            Self::Run(_) => Vec::new(),
-            Self::Ascending(ranks) | Self::Scattered(ranks) => ranks,
-        }
+        *arrangement = if ranks.iter().zip(first..).all(|(rank, place)| *rank == place) {
+            Arrangement::Run
+        } else if ranks.is_sorted() {
+            ends.reserve(blocks);
+            for (rank, count) in ranks.iter().zip(0..) {
+                let block = *rank as usize / BLOCK_ROWS;
+                ends.resize(block.max(ends.len()), count);
+            }
+            ends.resize(blocks, narrow(ranks.len()));
+            Arrangement::Interleaved
+        } else {
+            Arrangement::Scattered
+        };
     }
 }
 

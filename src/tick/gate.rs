@@ -52,8 +52,3 @@ pub(crate) fn open(world: &mut World) -> Gate {
     world.resource_mut::<StartGate>().is_open = true;
     Gate::Opens
 }
-
-/// Whether ticks count already.
-pub(crate) fn is_open(world: &World) -> bool {
-    world.resource::<StartGate>().is_open
-}

@@ -130,16 +130,45 @@ pub(crate) fn install(app: &mut App, order: TickOrder) {
     for label in [PreStartup.intern(), Startup.intern(), PostStartup.intern()] {
         install_on(app.world_mut(), label, Place::Elsewhere);
     }
-    let labels = [
-        FixedMain.intern(),
-        FixedFirst.intern(),
-        FixedPreUpdate.intern(),
-        FixedUpdate.intern(),
-        FixedPostUpdate.intern(),
-        FixedLast.intern(),
-    ];
-    for label in labels {
-        install_on(app.world_mut(), label, Place::Tick);
+    install_on(app.world_mut(), FixedMain.intern(), Place::Tick);
+}
+
+/// Schedules of the tick that are not there yet. They are not made for their order's sake: Bevy makes a schedule when it
+/// gets a system, and runs one without systems at the cost of one with a few.
+#[derive(Debug)]
+pub(crate) struct Awaited(Vec<InternedScheduleLabel>);
+
+impl Default for Awaited {
+    fn default() -> Self {
+        Self(vec![
+            FixedFirst.intern(),
+            FixedPreUpdate.intern(),
+            FixedUpdate.intern(),
+            FixedPostUpdate.intern(),
+            FixedLast.intern(),
+        ])
+    }
+}
+
+impl Awaited {
+    /// Has those that have come follow the order of the tick. Called before each tick, as systems may be added late.
+    pub(crate) fn install_on_those_there(&mut self, world: &mut World, has_begun: bool) {
+        let Some(schedules) = world.get_resource::<Schedules>() else { return };
+        if !self.0.iter().any(|label| schedules.contains(*label)) {
+            return;
+        }
+        let (there, awaited): (Vec<_>, _) = self.0.iter().partition(|label| schedules.contains(**label));
+        self.0 = awaited;
+        for label in there {
+            let is_built = world.resource::<Schedules>().get(label).is_some_and(|schedule| schedule.systems().is_ok());
+            if has_begun && is_built {
+                tracing::warn!(
+                    "{label:?} got its first systems inside a tick, so in that tick their order was Bevy's own, which may \
+                     change from run to run (add one of them before the first tick, or all of them between ticks)"
+                );
+            }
+            install_on(world, label, Place::Tick);
+        }
     }
 }
 

@@ -285,3 +285,34 @@ fn ambiguous_pairs_by_run_condition_and_by_commands_are_named() -> Outcome {
     assert!(pairs.iter().any(|(first, second)| first == "gated" && second.contains('x')), "{pairs:?}");
     Ok(())
 }
+
+#[test]
+fn schedule_that_gets_systems_late_follows_the_order_from_the_next_tick_on() -> Outcome {
+    fn fill(mut schedules: ResMut<Schedules>, tick: Res<SimTick>) {
+        if tick.0 == 1 {
+            schedules.add_systems(FixedLast, (log::<'a'>, log::<'b'>));
+        }
+    }
+    let game = |app: &mut App| {
+        app.add_plugins(ReplayPlugin::new("late")).init_resource::<Log>().add_systems(FixedUpdate, fill);
+    };
+    let run = headless(game).record(4)?;
+    assert_eq!(run.resource::<Log>()?.0[2..], *"abab", "in the tick of their adding they run as Bevy likes");
+    let pairs: Vec<_> = run.resource::<AmbiguousPairs>()?.pairs.iter().map(|pair| &*pair.schedule).collect();
+    assert_eq!(pairs, ["FixedLast"]);
+    Ok(())
+}
+
+#[test]
+fn schedule_that_gets_systems_between_ticks_follows_the_order_at_once() -> Outcome {
+    let mut app = App::new();
+    app.add_plugins((bevy_time::TimePlugin, ReplayPlugin::new("late"))).init_resource::<Log>();
+    app.insert_resource(bevy_time::TimeUpdateStrategy::FixedTimesteps(1));
+    app.update();
+    app.update();
+    app.add_systems(FixedLast, (log::<'a'>, log::<'b'>));
+    app.update();
+    app.update();
+    assert_eq!(app.world().resource::<Log>().0, "abab");
+    Ok(())
+}

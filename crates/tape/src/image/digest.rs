@@ -107,23 +107,32 @@ impl BlockDigests {
     /// Captures in a row that do not compare once many rows were found to differ: then comparing costs more than it saves.
     const PAUSE: u8 = 15;
 
-    /// Begins a capture of all rows, and returns whether it is worth comparing them with those of the last one.
+    /// Begins a capture of so many rows, and returns whether it is worth comparing them with those of the last one.
     ///
     /// If it is not, all blocks are forgotten.
-    pub fn begin(&mut self) -> bool {
+    pub fn begin(&mut self, rows: usize) -> bool {
         let is_worth_it = !self.is_known.is_empty() && self.pause == 0;
         if !is_worth_it {
             self.pause = self.pause.saturating_sub(1);
-            self.forget_all();
+            self.is_known.fill(false);
         }
+        let blocks = rows.div_ceil(BLOCK_ROWS);
+        self.is_known.resize(blocks, false);
+        self.digests.resize(blocks, 0);
         is_worth_it
     }
 
     /// Ends a capture that compared `rows`, of which so many have `changed`.
     pub fn end(&mut self, changed: usize, rows: usize) {
-        if changed * 4 > rows {
+        if Self::are_many(changed, rows) {
             self.pause = Self::PAUSE;
         }
+    }
+
+    /// Whether so many of `rows` have changed that to write all of them takes less than to find out which.
+    #[must_use]
+    pub fn are_many(changed: usize, rows: usize) -> bool {
+        changed * 4 > rows
     }
 
     /// Forgets all blocks: any row may have changed, or there are others now.
@@ -140,11 +149,11 @@ impl BlockDigests {
     }
 
     /// Hashes the rows of a block while they are at hand, if its hash is not known.
+    ///
+    /// # Panics
+    ///
+    /// If the capture was begun with fewer rows.
     pub fn learn(&mut self, block: usize, rows: &[u8]) {
-        if self.is_known.len() <= block {
-            self.is_known.resize(block + 1, false);
-            self.digests.resize(block + 1, 0);
-        }
         if !core::mem::replace(&mut self.is_known[block], true) {
             self.digests[block] = XxHash3_64::oneshot(rows);
         }
