@@ -160,7 +160,7 @@ where
             let writer = Writer { codec: &self.codec, slots, known, ids: &ids, notes };
             if compares {
                 let changed = writer.write::<T, true>(tables);
-                known.end(changed, lane.ids.len());
+                known.end(changed);
             } else {
                 writer.write::<T, false>(tables);
             }
@@ -209,7 +209,7 @@ where
                     continue;
                 }
                 changed += newer;
-                if BlockDigests::are_many(changed, lane.ids.len()) {
+                if changed * 4 > lane.ids.len() {
                     return false; // all rows at memory speed take less; what was written here is written again
                 }
                 for ((value, tick), rank) in values.iter().zip(ticks).zip(ranks) {
@@ -269,9 +269,12 @@ where
 /// Rows whose change ticks are asked together.
 const PART_ROWS: usize = 64;
 
-/// Counts without leaving early, so that it runs at memory speed.
+/// Counts ticks newer than `since`, without leaving early, so that it runs at memory speed.
+///
+/// As [`Tick::is_newer_than`], which caps ages, too: Bevy caps those of components itself, and `since` is young.
 fn count_newer(ticks: &[Tick], since: Tick, now: Tick) -> usize {
-    let count: u32 = ticks.iter().map(|tick| u32::from(tick.is_newer_than(since, now))).sum();
+    let age = |tick: Tick| now.get().wrapping_sub(tick.get());
+    let count: u32 = ticks.iter().map(|tick| u32::from(age(*tick) < age(since))).sum();
     count as usize
 }
 

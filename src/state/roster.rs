@@ -9,6 +9,7 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::query::QueryState;
 use bevy_ecs::resource::IsResource;
 use bevy_replay_tape::{BLOCK_ROWS, Ids, NO_ENTITY};
+use core::ops::Range;
 use std::sync::Arc;
 
 type RosterQuery = QueryState<(Entity, &'static SimId), Without<IsResource>>;
@@ -74,21 +75,10 @@ struct Selection {
 pub(crate) struct Places {
     /// The rank of each row.
     pub(crate) ranks: Vec<u32>,
-    /// Where they are [`Interleaved`](Arrangement::Interleaved): how many rows stand before the end of each block.
-    pub(crate) ends: Vec<u32>,
-    pub(crate) arrangement: Arrangement,
-}
-
-/// How the rows of a table stand to each other in the image.
-#[derive(Default, Clone, Copy)]
-pub(crate) enum Arrangement {
-    /// In their order, and none of another table lies between.
-    Run,
-    /// In their order, and others lie between.
-    Interleaved,
-    /// In no order.
-    #[default]
-    Scattered,
+    /// The rows by ascending rank, and their ranks; empty if they stand so in the table.
+    pub(crate) order: Vec<(u32, u32)>,
+    /// How many rows stand before the end of each block of the image.
+    ends: Vec<u32>,
 }
 
 impl Roster {
@@ -234,36 +224,49 @@ impl Selection {
 
         self.places.resize_with(tables.len(), Places::default);
         for table in &self.tables {
-            self.places[*table].ranks.resize(tables[*table].ids.len(), 0);
+            self.places[*table].begin(tables[*table].ids.len());
         }
         for (row, rank) in self.rows.iter().zip(0..) {
-            self.places[row.table as usize].ranks[row.index as usize] = rank;
+            self.places[row.table as usize].push(row.index, rank);
         }
         let blocks = self.rows.len().div_ceil(BLOCK_ROWS);
-        self.tables.iter().for_each(|table| self.places[*table].arrange(blocks));
+        self.tables.iter().for_each(|table| self.places[*table].end(blocks));
         Ok(())
     }
 }
 
 impl Places {
-    /// Finds out how the rows stand to each other; the image has so many blocks.
-    fn arrange(&mut self, blocks: usize) {
-        let Self { ranks, ends, arrangement } = self;
-        ends.clear();
-        let first = ranks.first().copied().unwrap_or(0);
-        *arrangement = if ranks.iter().zip(first..).all(|(rank, place)| *rank == place) {
-            Arrangement::Run
-        } else if ranks.is_sorted() {
-            ends.reserve(blocks);
-            for (rank, count) in ranks.iter().zip(0..) {
-                let block = *rank as usize / BLOCK_ROWS;
-                ends.resize(block.max(ends.len()), count);
-            }
-            ends.resize(blocks, narrow(ranks.len()));
-            Arrangement::Interleaved
-        } else {
-            Arrangement::Scattered
-        };
+    /// The rows that stand in a block, as a part of the rows by ascending rank.
+    #[inline]
+    pub(crate) fn block(&self, block: usize) -> Range<usize> {
+        let start = block.checked_sub(1).map_or(0, |before| self.ends[before]);
+        start as usize..self.ends[block] as usize
+    }
+
+    /// Begins anew, with so many rows.
+    fn begin(&mut self, rows: usize) {
+        self.ranks.clear();
+        self.ranks.resize(rows, 0);
+        self.order.clear();
+        self.ends.clear();
+    }
+
+    /// Adds the row with the next higher rank.
+    fn push(&mut self, row: u32, rank: u32) {
+        let block = rank as usize / BLOCK_ROWS;
+        if block > self.ends.len() {
+            self.ends.resize(block, narrow(self.order.len()));
+        }
+        self.ranks[row as usize] = rank;
+        self.order.push((row, rank));
+    }
+
+    /// Ends it, with so many blocks in the image.
+    fn end(&mut self, blocks: usize) {
+        self.ends.resize(blocks, narrow(self.order.len()));
+        if self.ranks.is_sorted() {
+            self.order.clear();
+        }
     }
 }
 

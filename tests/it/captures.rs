@@ -271,6 +271,45 @@ fn a_whole_table_that_moves_is_read_where_it_is() -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Not authoritative: one bit of which table an entity is in.
+#[derive(Component)]
+struct Bit<const N: usize>;
+
+/// In 48 tables, in order or not; 600 rows are five blocks, of which each has rows of all tables.
+#[test]
+fn rows_of_many_tables_are_read_where_they_are() -> Result<(), TestCaseError> {
+    for trusts in [false, true] {
+        let mut app = app(trusts, 0);
+        let world = app.world_mut();
+        for i in 0..600 {
+            let mut entity = world.spawn((Body([i; 3]), Level(0)));
+            let bits = i % 48;
+            (bits & 1 != 0).then(|| entity.insert(Bit::<0>).id());
+            (bits & 2 != 0).then(|| entity.insert(Bit::<1>).id());
+            (bits & 4 != 0).then(|| entity.insert(Bit::<2>).id());
+            (bits & 8 != 0).then(|| entity.insert(Bit::<3>).id());
+            (bits & 16 != 0).then(|| entity.insert(Bit::<4>).id());
+            (bits & 32 != 0).then(|| entity.insert(Bit::<5>).id());
+        }
+        check(world)?;
+        // The last row of a table takes the place of one that goes.
+        for whom in [0, 100, 200, 300, 400, 500] {
+            act(world, &Deed::Despawn, whom);
+        }
+        check(world)?;
+        for deed in [Deed::WriteAll, Deed::WriteInPlace(7), Deed::Overwrite(9), Deed::Swap] {
+            act(world, &deed, 333);
+            check(world)?;
+        }
+        if !trusts {
+            act(world, &Deed::WriteAllUnseen, 0);
+            act(world, &Deed::WriteUnseen(77), 555);
+            check(world)?;
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 

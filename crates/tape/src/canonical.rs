@@ -204,6 +204,51 @@ impl Sink for SlotSink<'_> {
     }
 }
 
+/// A [`Sink`] that writes nothing, and compares with the bytes of another value of the same type and width.
+#[expect(missing_debug_implementations, reason = "borrows a trait object")]
+pub struct CompareSink<'a> {
+    slot: &'a [u8],
+    at: usize,
+    differs: bool,
+    ids: &'a dyn EntityIds,
+    notes: &'a mut EncodeNotes,
+}
+
+impl<'a> CompareSink<'a> {
+    /// Compares with `slot` from its start.
+    #[inline]
+    pub fn new(slot: &'a [u8], ids: &'a dyn EntityIds, notes: &'a mut EncodeNotes) -> Self {
+        Self { slot, at: 0, differs: false, ids, notes }
+    }
+
+    /// Returns whether any byte so far was another.
+    #[inline]
+    #[must_use]
+    pub fn differs(&self) -> bool {
+        self.differs
+    }
+}
+
+impl Sink for CompareSink<'_> {
+    #[inline(always)]
+    fn put(&mut self, bytes: &[u8]) {
+        self.differs |= self.slot[self.at..self.at + bytes.len()] != *bytes;
+        self.at += bytes.len();
+    }
+    fn put_entity(&mut self, entity_bits: u64) {
+        let (ids, mut notes) = (self.ids, *self.notes);
+        put_entity(self, ids, &mut notes, entity_bits);
+        *self.notes = notes;
+    }
+    #[inline(always)]
+    fn note_nan(&mut self) {
+        self.notes.nan_count += 1;
+    }
+    fn nested(&mut self, buffer: &mut Vec<u8>, encode: impl FnOnce(&mut VecSink<'_>)) {
+        encode(&mut VecSink::new(buffer, self.ids, self.notes));
+    }
+}
+
 /// Why bytes could not be read as a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -32,8 +32,8 @@ mod value;
 pub use baseline::{BASELINE_SCHEMA, Baseline, BaselineAnswer, BaselineDifference, BaselineError};
 pub use bevy_replay_macros::{Canonical, TickInput};
 pub use canonical::{
-    Canonical, DEPTH_MAX, DecodeError, EncodeNotes, EntityIds, NO_ENTITY, NoEntities, Sink, SlotSink, Source, VecSink,
-    decode_from_slice, encode_to_vec, width_equal, width_sum,
+    Canonical, CompareSink, DEPTH_MAX, DecodeError, EncodeNotes, EntityIds, NO_ENTITY, NoEntities, Sink, SlotSink,
+    Source, VecSink, decode_from_slice, encode_to_vec, width_equal, width_sum,
 };
 pub use divergence::{
     Comparison, Divergence, Evidence, FirstWrong, HeaderDifference, Later, Report, StreamDraws, SystemEffect, Verdict,

@@ -104,7 +104,8 @@ pub struct BlockDigests {
 }
 
 impl BlockDigests {
-    /// Captures in a row that do not compare once many rows were found to differ: then comparing costs more than it saves.
+    /// Captures in a row that do not compare once most blocks were found to differ: then comparing costs more than it
+    /// saves.
     const PAUSE: u8 = 15;
 
     /// Begins a capture of so many rows, and returns whether it is worth comparing them with those of the last one.
@@ -122,17 +123,11 @@ impl BlockDigests {
         is_worth_it
     }
 
-    /// Ends a capture that compared `rows`, of which so many have `changed`.
-    pub fn end(&mut self, changed: usize, rows: usize) {
-        if Self::are_many(changed, rows) {
+    /// Ends a capture that compared, and found so many blocks to differ.
+    pub fn end(&mut self, changed: usize) {
+        if changed * 2 > self.is_known.len() {
             self.pause = Self::PAUSE;
         }
-    }
-
-    /// Whether so many of `rows` have changed that to write all of them takes less than to find out which.
-    #[must_use]
-    pub fn are_many(changed: usize, rows: usize) -> bool {
-        changed * 4 > rows
     }
 
     /// Forgets all blocks: any row may have changed, or there are others now.
