@@ -8,6 +8,7 @@ use super::sim_id::SimIds;
 use bevy_ecs::change_detection::Tick;
 use bevy_ecs::prelude::*;
 use bevy_replay_tape::{BlockDigests, Canonical, Digest, EncodeNotes, Image, Lane, ResourceState, Value};
+use bevy_tasks::ComputeTaskPool;
 use std::collections::BTreeSet;
 
 /// Captures images into memory it keeps.
@@ -26,11 +27,17 @@ pub(crate) struct Capturer {
     pub(crate) trusted_since: Option<Tick>,
     /// Most rows each lane had.
     pub(crate) rows_max: Vec<usize>,
+    /// What was met while each lane was written.
+    lane_notes: Vec<EncodeNotes>,
     /// Types for which a NaN or a dangling reference was noted.
     noted: BTreeSet<(&'static str, usize)>,
     /// What was noted, in words.
     pub(crate) notes: Vec<String>,
 }
+
+/// Images with so many bytes of rows, and more, are written type by type on all threads of the compute pool, if the app has
+/// one. Below it takes longer to wake a thread.
+const PARALLEL_BYTES: usize = 500_000;
 
 /// Name of the built-in resource that holds the next sim id.
 pub(crate) const SIM_IDS: &str = "SimIds";
@@ -41,6 +48,7 @@ impl Capturer {
         let specs = registry.lanes.iter().map(|lane| lane.spec());
         self.image.lanes = specs.map(|spec| Lane::new(&*spec.name, spec.schema.clone())).collect();
         self.rows_max = vec![0; registry.lanes.len()];
+        self.lane_notes = vec![EncodeNotes::default(); registry.lanes.len()];
         self.known = vec![BlockDigests::default(); registry.lanes.len()];
         let specs = registry.resources.iter().map(|resource| resource.spec());
         self.image.resources = specs.map(|spec| ResourceState::new(&*spec.name, spec.schema.clone())).collect();
@@ -68,22 +76,7 @@ impl Capturer {
         }
         self.image.tick = tick;
         self.image.roster = roster;
-        for (index, source) in registry.lanes.iter_mut().enumerate() {
-            let mut notes = EncodeNotes::default();
-            let lane = &mut self.image.lanes[index];
-            let known = &mut self.known[index];
-            let updated = match self.trusted_since {
-                Some(since) => source.update(world, &mut self.roster, lane, known, since, &mut notes),
-                None => false,
-            };
-            if !updated {
-                source.capture(world, &mut self.roster, lane, known, &mut notes)?;
-            }
-            self.rows_max[index] = self.rows_max[index].max(lane.ids.len());
-            if notes != EncodeNotes::default() {
-                self.note_lane(index, notes);
-            }
-        }
+        self.capture_lanes(world, registry);
         let mut own = registry.resources.iter();
         for (index, state) in self.image.resources.iter_mut().enumerate() {
             if &*state.name == SIM_IDS {
@@ -109,6 +102,32 @@ impl Capturer {
         }
         self.image.digest_known(&mut self.digest, &mut self.known);
         Ok(())
+    }
+
+    /// Writes the rows of all types.
+    fn capture_lanes(&mut self, world: &World, registry: &mut Registry) {
+        let Self { roster, image, known, trusted_since, lane_notes, .. } = self;
+        for ((source, lane), known) in registry.lanes.iter_mut().zip(&mut image.lanes).zip(&mut *known) {
+            source.select(world, roster, lane, known);
+        }
+        let (roster, since) = (&*roster, *trusted_since);
+        lane_notes.fill(EncodeNotes::default());
+        let bytes: usize = image.lanes.iter().map(|lane| lane.rows.bytes().len()).sum();
+        let pool = ComputeTaskPool::try_get().filter(|_| bytes >= PARALLEL_BYTES);
+        let lanes = registry.lanes.iter_mut().zip(&mut image.lanes).zip(known).zip(lane_notes);
+        let work = lanes
+            .map(|(((source, lane), known), notes)| move || source.capture(world, roster, lane, known, since, notes));
+        match pool {
+            Some(pool) => drop(pool.scope(|scope| work.for_each(|mut work| scope.spawn(async move { work() })))),
+            None => work.for_each(|mut work| work()),
+        }
+        for index in 0..registry.lanes.len() {
+            self.rows_max[index] = self.rows_max[index].max(self.image.lanes[index].ids.len());
+            let notes = self.lane_notes[index];
+            if notes != EncodeNotes::default() {
+                self.note_lane(index, notes);
+            }
+        }
     }
 
     /// In which order the rows of the latest image stand in their tables.

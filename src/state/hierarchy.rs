@@ -1,11 +1,11 @@
 //! Which simulated entities are children of which, in their order.
 
+use super::SimId;
 use super::lanes::{LaneSource, Scattered};
 use super::purity::place_of;
 use super::registry::unfiltered;
 use super::restore::SimIndex;
 use super::roster::Roster;
-use super::{SimId, StateError};
 use bevy_ecs::change_detection::Tick;
 use bevy_ecs::hierarchy::Children;
 use bevy_ecs::prelude::*;
@@ -73,14 +73,18 @@ impl LaneSource for HierarchyLane {
         self.query = Some(unfiltered(world));
     }
 
+    fn select(&mut self, _: &World, _: &mut Roster, _: &mut Lane, _: &mut BlockDigests) {}
+
+    // A child that becomes simulated changes no tick of its parent.
     fn capture(
         &mut self,
         world: &World,
-        _: &mut Roster,
+        _: &Roster,
         lane: &mut Lane,
         blocks: &mut BlockDigests,
+        _: Option<Tick>,
         _: &mut EncodeNotes,
-    ) -> Result<(), StateError> {
+    ) {
         blocks.forget_all();
         let query = self.query.as_mut().expect("registries are frozen before the first capture");
         self.known.clear();
@@ -96,19 +100,6 @@ impl LaneSource for HierarchyLane {
         }
         self.known.sort_unstable();
         self.scattered.settle(lane);
-        Ok(())
-    }
-
-    fn update(
-        &mut self,
-        _: &World,
-        _: &mut Roster,
-        _: &mut Lane,
-        _: &mut BlockDigests,
-        _: Tick,
-        _: &mut EncodeNotes,
-    ) -> bool {
-        false // a child that becomes simulated changes no tick of its parent
     }
 
     fn restore(&self, world: &mut World, index: &SimIndex, wanted: &Lane, now: &Lane) -> Result<(), DecodeError> {

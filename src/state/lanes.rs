@@ -2,7 +2,6 @@
 
 mod writer;
 
-use super::StateError;
 use super::codec::Codec;
 use super::purity::place_of;
 use super::registry::unfiltered;
@@ -29,28 +28,19 @@ pub(crate) trait LaneSource: Send + Sync {
     fn of(&self) -> TypeId;
     /// Prepares to read a world.
     fn attach(&mut self, world: &mut World);
-    /// Writes all rows over those of the last capture, and forgets the blocks of those that differ; the roster is
-    /// that of this moment.
+    /// Finds out which rows there are; the roster is that of this moment.
+    fn select(&mut self, world: &World, roster: &mut Roster, lane: &mut Lane, known: &mut BlockDigests);
+    /// Writes the rows over those of the last capture, and forgets the blocks of those that differ; with `since` it may
+    /// look only at rows with a newer change tick.
     fn capture(
         &mut self,
         world: &World,
-        roster: &mut Roster,
+        roster: &Roster,
         lane: &mut Lane,
         known: &mut BlockDigests,
+        since: Option<Tick>,
         notes: &mut EncodeNotes,
-    ) -> Result<(), StateError>;
-    /// Writes only rows with a newer change tick over those of the last capture, and forgets their blocks.
-    ///
-    /// Returns whether that was possible: the rows must be those of the last capture.
-    fn update(
-        &mut self,
-        world: &World,
-        roster: &mut Roster,
-        lane: &mut Lane,
-        known: &mut BlockDigests,
-        since: Tick,
-        notes: &mut EncodeNotes,
-    ) -> bool;
+    );
     /// Writes rows back that are not as wanted; `now` is what the world holds.
     fn restore(&self, world: &mut World, index: &SimIndex, wanted: &Lane, now: &Lane) -> Result<(), DecodeError>;
     /// Returns where an entity's value was written last, where Bevy knows it.
@@ -71,6 +61,8 @@ pub(crate) struct ComponentLane<T: Component, C> {
     columns: Vec<usize>,
     /// The same, ascending.
     tables: Vec<usize>,
+    /// Their rows in the roster; none for types that are read entity by entity.
+    selection: Option<usize>,
     scattered: Scattered,
 }
 
@@ -106,78 +98,17 @@ impl Scattered {
 impl<T: Component, C: Codec<T>> ComponentLane<T, C> {
     pub(crate) fn new(codec: C) -> Self {
         let (spec, scattered) = (codec.spec(), Scattered::default());
-        Self { spec, codec, query: None, changes: None, columns: Vec::new(), tables: Vec::new(), scattered }
-    }
-}
-
-impl<T: Component, C: Codec<T>> LaneSource for ComponentLane<T, C>
-where
-    T::Mutability: WriteBack<T>,
-{
-    fn spec(&self) -> &TypeSpec {
-        &self.spec
+        let (columns, tables) = (Vec::new(), Vec::new());
+        Self { spec, codec, query: None, changes: None, columns, tables, selection: None, scattered }
     }
 
-    fn of(&self) -> TypeId {
-        TypeId::of::<T>()
-    }
-
-    fn attach(&mut self, world: &mut World) {
-        self.query = Some(unfiltered(world));
-        self.changes = Some(unfiltered(world));
-    }
-
-    fn capture(
-        &mut self,
-        world: &World,
-        roster: &mut Roster,
-        lane: &mut Lane,
-        known: &mut BlockDigests,
-        notes: &mut EncodeNotes,
-    ) -> Result<(), StateError> {
-        let query = self.query.as_mut().expect("registries are frozen before the first capture");
-        let ids = WorldIds::writing(world);
-        if self.codec.width().is_some()
-            && let Ok(columns) = query.contiguous_iter(world)
-        {
-            const IS_SIMULATED: &str = "a table with a registered type has simulated entities";
-            // Anew each time: rows that move to another table in their order leave all id columns as they were.
-            self.columns.clear();
-            self.columns.extend(columns.map(|(ids, _)| roster.table(ids).expect(IS_SIMULATED)));
-            self.tables.clone_from(&self.columns);
-            self.tables.sort_unstable();
-            let index = roster.selection(&self.tables);
-            if !Arc::ptr_eq(&lane.ids, roster.ids(index)) {
-                lane.ids = roster.ids(index).clone();
-                known.forget_all();
-            }
-            // It is known now which tables take part, and these are they.
-            let columns = query.contiguous_iter(world).expect("the query was dense a moment ago");
-            let tables = self.columns.iter().map(|table| roster.places(index, *table));
-            let tables = columns.zip(tables).map(|((_, values), places)| (values, places));
-            let compares = known.begin(lane.ids.len());
-            let slots = lane.rows.slots(lane.ids.len());
-            let writer = Writer { codec: &self.codec, slots, known, ids: &ids, notes };
-            if compares {
-                let changed = writer.write::<T, true>(tables);
-                known.end(changed);
-            } else {
-                writer.write::<T, false>(tables);
-            }
-            return Ok(());
-        }
-        known.forget_all();
-        for (id, value) in query.iter(world) {
-            self.scattered.push(id.0, |bytes| self.codec.encode(value, &mut VecSink::new(bytes, &ids, notes)));
-        }
-        self.scattered.settle(lane);
-        Ok(())
-    }
-
+    /// Writes only rows with a newer change tick over those of the last capture, and forgets their blocks.
+    ///
+    /// Returns whether that was possible, and worth it.
     fn update(
         &mut self,
         world: &World,
-        roster: &mut Roster,
+        roster: &Roster,
         lane: &mut Lane,
         known: &mut BlockDigests,
         since: Tick,
@@ -187,23 +118,16 @@ where
         let Some(width) = self.codec.width().filter(|width| *width > 0 && !self.spec.schema.has_entities()) else {
             return false;
         };
-        let Some(index) = roster.known_selection(&self.tables) else { return false }; // rows have moved
-        if known.is_empty() || !Arc::ptr_eq(&lane.ids, roster.ids(index)) {
-            return false;
-        }
+        let Some(selection) = self.selection.filter(|_| !known.is_empty()) else { return false };
         let (ids, now) = (WorldIds::writing(world), world.read_change_tick());
-        let changes = self.changes.as_mut().expect("registries are frozen before the first capture");
-        let Ok(columns) = changes.contiguous_iter(world) else { return false };
+        let columns = self.changes.as_mut().expect(IS_FROZEN).contiguous_iter(world).expect(IS_DENSE);
         let slots = lane.rows.slots(lane.ids.len());
-        let (mut rows, mut changed) = (0, 0);
+        let mut changed = 0;
         for (column, values) in columns {
-            let Some(table) = roster.table(column).filter(|table| self.tables.binary_search(table).is_ok()) else {
-                return false;
-            };
+            let ranks = &roster.places(selection, roster.table(column)).ranks;
             let ticks = values.changed_ticks_slice();
-            rows += ticks.len();
             let parts = ticks.chunks(PART_ROWS).zip(values.into_inner().chunks(PART_ROWS));
-            for ((ticks, values), ranks) in parts.zip(roster.places(index, table).ranks.chunks(PART_ROWS)) {
+            for ((ticks, values), ranks) in parts.zip(ranks.chunks(PART_ROWS)) {
                 let newer = count_newer(ticks, since, now);
                 if newer == 0 {
                     continue;
@@ -222,7 +146,83 @@ where
                 }
             }
         }
-        rows == lane.ids.len()
+        true
+    }
+}
+
+const IS_FROZEN: &str = "registries are frozen before the first capture";
+const IS_DENSE: &str = "the query was dense when the rows were selected";
+
+impl<T: Component, C: Codec<T>> LaneSource for ComponentLane<T, C>
+where
+    T::Mutability: WriteBack<T>,
+{
+    fn spec(&self) -> &TypeSpec {
+        &self.spec
+    }
+
+    fn of(&self) -> TypeId {
+        TypeId::of::<T>()
+    }
+
+    fn attach(&mut self, world: &mut World) {
+        self.query = Some(unfiltered(world));
+        self.changes = Some(unfiltered(world));
+    }
+
+    fn select(&mut self, world: &World, roster: &mut Roster, lane: &mut Lane, known: &mut BlockDigests) {
+        self.selection = None;
+        let query = self.query.as_mut().expect(IS_FROZEN);
+        let columns = self.codec.width().and_then(|_| query.contiguous_iter(world).ok());
+        if let Some(columns) = columns {
+            // Anew each time: rows that move to another table in their order leave all id columns as they were.
+            self.columns.clear();
+            self.columns.extend(columns.map(|(ids, _)| roster.table(ids)));
+            self.tables.clone_from(&self.columns);
+            self.tables.sort_unstable();
+            let index = roster.selection(&self.tables);
+            if !Arc::ptr_eq(&lane.ids, roster.ids(index)) {
+                lane.ids = roster.ids(index).clone();
+                known.forget_all();
+            }
+            self.selection = Some(index);
+        }
+    }
+
+    fn capture(
+        &mut self,
+        world: &World,
+        roster: &Roster,
+        lane: &mut Lane,
+        known: &mut BlockDigests,
+        since: Option<Tick>,
+        notes: &mut EncodeNotes,
+    ) {
+        if since.is_some_and(|since| self.update(world, roster, lane, known, since, notes)) {
+            return;
+        }
+        let query = self.query.as_mut().expect(IS_FROZEN);
+        let ids = WorldIds::writing(world);
+        if let Some(selection) = self.selection {
+            let columns = query.contiguous_iter(world).expect(IS_DENSE);
+            let tables = self.columns.iter().map(|table| roster.places(selection, *table));
+            let tables = columns.zip(tables).map(|((_, values), places)| (values, places));
+            let compares = known.begin(lane.ids.len());
+            let slots = lane.rows.slots(lane.ids.len());
+            let writer = Writer { codec: &self.codec, slots, known, ids: &ids, notes };
+            if compares {
+                let changed = writer.write::<T, true>(tables);
+                known.end(changed);
+            } else {
+                writer.write::<T, false>(tables);
+            }
+            return;
+        }
+        known.forget_all();
+        for (id, value) in query.iter(world) {
+            self.scattered.push(id.0, |bytes| self.codec.encode(value, &mut VecSink::new(bytes, &ids, notes)));
+        }
+        self.scattered.settle(lane);
     }
 
     fn restore(&self, world: &mut World, index: &SimIndex, wanted: &Lane, now: &Lane) -> Result<(), DecodeError> {

@@ -155,28 +155,25 @@ impl Roster {
     }
 
     /// Returns the table whose id column this is.
-    pub(crate) fn table(&self, ids: &[SimId]) -> Option<usize> {
+    pub(crate) fn table(&self, ids: &[SimId]) -> usize {
         let address = ids.as_ptr().addr();
-        self.addresses.binary_search_by_key(&address, |entry| entry.0).ok().map(|index| self.addresses[index].1)
-    }
-
-    /// Returns the number of the selection of these tables (ascending), if it has been made since rows moved.
-    pub(crate) fn known_selection(&mut self, tables: &[usize]) -> Option<usize> {
-        let index = self.selections.iter().position(|selection| selection.tables == tables)?;
-        self.selections[index].is_used = true;
-        Some(index)
+        let index = self.addresses.binary_search_by_key(&address, |entry| entry.0);
+        self.addresses[index.expect("a table with a registered type has simulated entities")].1
     }
 
     /// Returns the number of the selection of these tables (ascending).
     pub(crate) fn selection(&mut self, tables: &[usize]) -> usize {
-        self.known_selection(tables).unwrap_or_else(|| {
+        let known = self.selections.iter().position(|selection| selection.tables == tables);
+        let index = known.unwrap_or_else(|| {
             let all = self.selections[0].rows.iter();
             let rows = all.filter(|row| tables.binary_search(&(row.table as usize)).is_ok()).copied().collect();
-            let mut selection = Selection { tables: tables.to_vec(), rows, is_used: true, ..Selection::default() };
+            let mut selection = Selection { tables: tables.to_vec(), rows, ..Selection::default() };
             selection.merge(&self.tables, &[]).expect("ids are unique: `update` checked all tables");
             self.selections.push(selection);
             self.selections.len() - 1
-        })
+        });
+        self.selections[index].is_used = true;
+        index
     }
 
     /// Returns the ids of a selection, ascending.

@@ -310,6 +310,19 @@ fn rows_of_many_tables_are_read_where_they_are() -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// So large a world is written type by type on the threads of the compute pool.
+#[test]
+fn large_world_is_read_the_same_on_all_threads() -> Result<(), TestCaseError> {
+    bevy_tasks::ComputeTaskPool::get_or_init(|| bevy_tasks::TaskPoolBuilder::new().num_threads(3).build());
+    let mut app = app(false, 30_000);
+    let world = app.world_mut();
+    for deed in [Deed::WriteAll, Deed::Despawn, Deed::WriteAllUnseen, Deed::Aim, Deed::Tell(3), Deed::WriteUnseen(9)] {
+        act(world, &deed, 29_000);
+        check(world)?;
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
