@@ -103,29 +103,25 @@ fn bounce(mut bodies: Query<(&Position, &mut Velocity, &mut Health)>) {
     }
 }
 
-/// Turns of the limit and of digests, and runs in each; the first runs of a turn find the caches as the other left them,
-/// and are not counted.
-const TURNS: usize = 9;
-const RUNS: usize = 20;
+/// Turns of the limit and of digests.
+const TURNS: usize = 10;
+/// The first runs of a turn find the caches as the other left them, and are not counted.
 const WARM_RUNS: usize = 3;
 
 /// Time a digest of so many entities takes, over the limit; `prepare` runs before each and is not counted.
 fn to_limit(n: usize, world: &mut World, prepare: fn(&mut World)) -> f64 {
     let mut limit = Limit::of(n);
     let (mut limits, mut digests) = (Vec::new(), Vec::new());
-    // A small world takes more turns: its runs are short.
-    for _ in 0..TURNS * (100_000 / n).clamp(1, 20) {
-        for run in 0..RUNS {
-            let taken = limit.run();
-            limits.extend((run >= WARM_RUNS).then_some(taken));
-        }
-        for run in 0..RUNS {
+    let runs = (1_000_000 / n).clamp(15, 500);
+    for _ in 0..TURNS {
+        limits.extend((0..runs).map(|_| limit.run()).skip(WARM_RUNS));
+        let digest = |_| {
             prepare(world);
             let start = Instant::now();
             black_box(digest(world).expect("each entity has its own sim id"));
-            let taken = start.elapsed().as_secs_f64();
-            digests.extend((run >= WARM_RUNS).then_some(taken));
-        }
+            start.elapsed().as_secs_f64()
+        };
+        digests.extend((0..runs).map(digest).skip(WARM_RUNS));
     }
     common::median(digests) / common::median(limits)
 }

@@ -13,7 +13,7 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::query::QueryState;
 use bevy_ecs::resource::IsResource;
 use bevy_replay_tape::{
-    BlockDigests, DecodeError, EncodeNotes, Ids, Lane, ResourceState, SlotSink, Source, TypeSpec, VecSink,
+    BLOCK_ROWS, BlockDigests, DecodeError, EncodeNotes, Ids, Lane, ResourceState, SlotSink, Source, TypeSpec, VecSink,
 };
 use core::any::TypeId;
 use core::marker::PhantomData;
@@ -207,15 +207,17 @@ where
             let columns = query.contiguous_iter(world).expect(IS_DENSE);
             let tables = self.columns.iter().map(|table| roster.places(selection, *table));
             let tables = columns.zip(tables).map(|((_, values), places)| (values, places));
-            let compares = known.begin(lane.ids.len());
-            let slots = lane.rows.slots(lane.ids.len());
-            let writer = Writer { codec: &self.codec, slots, known, ids: &ids, notes };
+            let rows = lane.ids.len();
+            let compares = known.begin(rows);
+            let slots = lane.rows.slots(rows.next_multiple_of(BLOCK_ROWS));
+            let writer = Writer { codec: &self.codec, slots, rows, known, ids: &ids, notes };
             if compares {
                 let changed = writer.write::<T, true>(tables);
                 known.end(changed);
             } else {
                 writer.write::<T, false>(tables);
             }
+            lane.rows.slots(rows);
             return;
         }
         known.forget_all();

@@ -8,17 +8,19 @@ use bevy_replay_tape::{BLOCK_ROWS, BlockDigests, CompareSink, EncodeNotes, SlotS
 /// Writes the rows of a type with a fixed width.
 pub(super) struct Writer<'a, C> {
     pub(super) codec: &'a C,
+    /// Room for all rows, filled up to whole blocks.
     pub(super) slots: &'a mut [u8],
+    pub(super) rows: usize,
     pub(super) known: &'a mut BlockDigests,
     pub(super) ids: &'a WorldIds<'a>,
     pub(super) notes: &'a mut EncodeNotes,
 }
 
-/// So many tables are written together.
-const GROUP: usize = 16;
-
 /// The values of a table, and where they go.
 type Column<'t, T> = (&'t [T], &'t Places);
+
+/// Tables that are written together.
+type Group<'t, T> = [Option<Column<'t, T>>; 16];
 
 impl<C> Writer<'_, C> {
     /// Writes tables to where their rows stand, one block of the image after another, so that no memory is visited once
@@ -37,76 +39,46 @@ impl<C> Writer<'_, C> {
         let mut changed = 0;
         let mut next = tables.next();
         while next.is_some() {
-            let mut group: [Option<Column<'t, T>>; GROUP] = [None; GROUP];
+            let mut group: Group<'t, T> = [None; _];
             for place in &mut group {
                 *place = next.take();
                 if place.is_some() {
                     next = tables.next();
                 }
             }
-            let mut blocks = slots.chunks_exact_mut(BLOCK_ROWS * width);
-            let full = blocks.len();
-            for (block, slots) in (&mut blocks).enumerate() {
-                changed += self.block::<T, COMPARES>(block, &group, slots, width, next.is_none());
-            }
-            let rest = blocks.into_remainder();
-            if !rest.is_empty() {
-                changed += self.block::<T, COMPARES>(full, &group, rest, width, next.is_none());
+            // Their size is a constant, so that no row is looked for outside of one.
+            for (block, slots) in slots.chunks_exact_mut(BLOCK_ROWS * width).enumerate() {
+                let differs = !COMPARES || self.differs(block, &group, slots, width);
+                if differs {
+                    self.write_block(block, &group, slots, width);
+                    changed += 1;
+                }
+                if next.is_none() {
+                    let rows = (self.rows - block * BLOCK_ROWS).min(BLOCK_ROWS);
+                    self.known.learn(block, &slots[..rows * width]);
+                }
             }
         }
         changed
     }
 
-    /// Writes the rows of a block, and returns 1 if it is known to differ.
-    #[inline(always)] // so that the size of a full block is a constant, and no row is looked for outside of it
-    fn block<T, const COMPARES: bool>(
-        &mut self,
-        block: usize,
-        tables: &[Option<Column<'_, T>>],
-        slots: &mut [u8],
-        width: usize,
-        is_complete: bool,
-    ) -> usize
+    /// Whether a row of a block is not as it stands there.
+    #[inline(always)]
+    fn differs<T>(&mut self, block: usize, group: &Group<'_, T>, slots: &[u8], width: usize) -> bool
     where
         C: Codec<T>,
     {
-        let mut differs = !COMPARES;
-        if COMPARES {
-            for (values, places) in tables.iter().map_while(|table| *table) {
-                let rows = places.block(block);
-                differs |= if places.order.is_empty() {
-                    self.differ(values[rows.clone()].iter().zip(places.ranks[rows].iter().copied()), slots, width)
-                } else {
-                    self.differ(
-                        places.order[rows].iter().map(|(row, rank)| (&values[*row as usize], *rank)),
-                        slots,
-                        width,
-                    )
-                };
+        group.iter().map_while(|column| *column).any(|(values, places)| {
+            let rows = places.block(block);
+            if places.order.is_empty() {
+                self.differ(values[rows.clone()].iter().zip(places.ranks[rows].iter().copied()), slots, width)
+            } else {
+                self.differ(places.order[rows].iter().map(|(row, rank)| (&values[*row as usize], *rank)), slots, width)
             }
-        }
-        if differs {
-            for (values, places) in tables.iter().map_while(|table| *table) {
-                let rows = places.block(block);
-                if places.order.is_empty() {
-                    self.rows(values[rows.clone()].iter().zip(places.ranks[rows].iter().copied()), slots, width);
-                } else {
-                    self.rows(
-                        places.order[rows].iter().map(|(row, rank)| (&values[*row as usize], *rank)),
-                        slots,
-                        width,
-                    );
-                }
-            }
-            self.known.forget(block * BLOCK_ROWS);
-        }
-        if is_complete {
-            self.known.learn(block, slots);
-        }
-        usize::from(COMPARES && differs)
+        })
     }
 
-    /// Whether a row of a block is not as it stands there. Looks at all, as that takes less than to ask after each.
+    /// Looks at all rows, as that takes less than to ask after each.
     #[inline(always)]
     fn differ<'t, T: 't>(&mut self, rows: impl Iterator<Item = (&'t T, u32)>, slots: &[u8], width: usize) -> bool
     where
@@ -122,9 +94,26 @@ impl<C> Writer<'_, C> {
         differs
     }
 
-    /// Writes rows of a block.
+    /// Writes the rows of a block.
     #[inline(always)]
-    fn rows<'t, T: 't>(&mut self, rows: impl Iterator<Item = (&'t T, u32)>, slots: &mut [u8], width: usize)
+    fn write_block<T>(&mut self, block: usize, group: &Group<'_, T>, slots: &mut [u8], width: usize)
+    where
+        C: Codec<T>,
+    {
+        for (values, places) in group.iter().map_while(|column| *column) {
+            let rows = places.block(block);
+            if places.order.is_empty() {
+                self.write_rows(values[rows.clone()].iter().zip(places.ranks[rows].iter().copied()), slots, width);
+            } else {
+                let rows = places.order[rows].iter().map(|(row, rank)| (&values[*row as usize], *rank));
+                self.write_rows(rows, slots, width);
+            }
+        }
+        self.known.forget(block * BLOCK_ROWS);
+    }
+
+    #[inline(always)]
+    fn write_rows<'t, T: 't>(&mut self, rows: impl Iterator<Item = (&'t T, u32)>, slots: &mut [u8], width: usize)
     where
         C: Codec<T>,
     {
