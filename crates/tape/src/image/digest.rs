@@ -99,6 +99,8 @@ impl Hasher {
 pub struct BlockDigests {
     digests: Vec<u64>,
     is_known: Vec<bool>,
+    /// The hash of the lane, as long as none of these is forgotten.
+    lane: Option<u64>,
     /// So many times no comparing.
     pause: u8,
 }
@@ -116,6 +118,7 @@ impl BlockDigests {
         if !is_worth_it {
             self.pause = self.pause.saturating_sub(1);
             self.is_known.fill(false);
+            self.lane = None;
         }
         let blocks = rows.div_ceil(BLOCK_ROWS);
         self.is_known.resize(blocks, false);
@@ -133,6 +136,7 @@ impl BlockDigests {
     /// Forgets all blocks: any row may have changed, or there are others now.
     pub fn forget_all(&mut self) {
         self.is_known.clear();
+        self.lane = None;
     }
 
     /// Forgets the block of a row.
@@ -140,6 +144,7 @@ impl BlockDigests {
     pub fn forget(&mut self, row: usize) {
         if let Some(is_known) = self.is_known.get_mut(row / BLOCK_ROWS) {
             *is_known = false;
+            self.lane = None;
         }
     }
 
@@ -163,26 +168,28 @@ impl BlockDigests {
 
 fn lane_digest(lane: &Lane, known: Option<&mut BlockDigests>) -> u64 {
     let mut nothing = BlockDigests::default();
-    let BlockDigests { digests, is_known, .. } = known.unwrap_or(&mut nothing);
-    let blocks = lane.ids.len().div_ceil(BLOCK_ROWS);
-    digests.resize(blocks, 0);
-    is_known.resize(blocks, false);
-    let Lane { name, schema: _, ids, rows } = lane;
-    let Ids { ids, block_digests } = &**ids;
-    let mut hasher = Hasher::new();
-    hasher.put_name(name);
-    hasher.put(ids.len() as u64);
-    let rows_digests = digests.iter_mut().zip(is_known);
-    for (block, (ids_digest, (rows_digest, is_known))) in block_digests.iter().zip(rows_digests).enumerate() {
-        if !core::mem::replace(is_known, true) {
-            let first = block * BLOCK_ROWS;
-            let last = ids.len().min(first + BLOCK_ROWS);
-            *rows_digest = XxHash3_64::oneshot(&rows.bytes[rows.range(first..last)]);
+    let BlockDigests { digests, is_known, lane: whole, .. } = known.unwrap_or(&mut nothing);
+    *whole.get_or_insert_with(|| {
+        let blocks = lane.ids.len().div_ceil(BLOCK_ROWS);
+        digests.resize(blocks, 0);
+        is_known.resize(blocks, false);
+        let Lane { name, schema: _, ids, rows } = lane;
+        let Ids { ids, block_digests } = &**ids;
+        let mut hasher = Hasher::new();
+        hasher.put_name(name);
+        hasher.put(ids.len() as u64);
+        let rows_digests = digests.iter_mut().zip(is_known);
+        for (block, (ids_digest, (rows_digest, is_known))) in block_digests.iter().zip(rows_digests).enumerate() {
+            if !core::mem::replace(is_known, true) {
+                let first = block * BLOCK_ROWS;
+                let last = ids.len().min(first + BLOCK_ROWS);
+                *rows_digest = XxHash3_64::oneshot(&rows.bytes[rows.range(first..last)]);
+            }
+            hasher.put(*ids_digest);
+            hasher.put(*rows_digest);
         }
-        hasher.put(*ids_digest);
-        hasher.put(*rows_digest);
-    }
-    hasher.finish()
+        hasher.finish()
+    })
 }
 
 fn resource_digest(resource: &ResourceState) -> u64 {
