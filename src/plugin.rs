@@ -48,7 +48,7 @@ pub struct ReplayPlugin {
     pub digest_interval: u64,
     /// How long a recording may become. Default: four hours at 64 Hz, 256 MiB.
     pub limits: RecorderLimits,
-    /// Reads only rows whose change tick has moved. Default: false, every row is read.
+    /// Reads only rows whose change tick has moved, while those are less than a quarter. Default: false, every row is read.
     ///
     /// Faster where little changes, and it trusts Bevy's change detection: a write that bypasses it
     /// (`bypass_change_detection`) is not seen. Turns itself off while values are recorded.
@@ -170,6 +170,7 @@ impl Plugin for ReplayPlugin {
         app.insert_resource(Seed(self.seed));
         runtime::with(app.world_mut(), |_, runtime| runtime.settings = self.clone());
         app.world_mut().get_resource_or_init::<crate::state::sim_id::SimIds>();
+        // Not in `Last`, which most apps would run for this alone.
         app.add_systems(Main, runtime::between_ticks.after(Main::run_main));
         tick::border::install(app);
         tick::order::install(app, self.order);

@@ -110,8 +110,9 @@ pub(crate) struct Runtime {
     counts: bool,
     /// Whether a tick has run.
     has_begun: bool,
-    /// Schedules of states that follow the order of the tick.
+    /// Schedules that follow the order of the tick, besides the known ones.
     ordered: Vec<InternedScheduleLabel>,
+    /// Those of the known ones that are not there yet.
     awaited: order::Awaited,
     /// Kinds of findings that were told.
     found: BTreeSet<(bool, String)>,
@@ -158,6 +159,7 @@ enum Told {
 
 /// Takes the runtime out of the world, and puts it back.
 pub(crate) fn with<R>(world: &mut World, run: impl FnOnce(&mut World, &mut Runtime) -> R) -> R {
+    // First this, as `get_resource_or_init` takes longer, and it is asked for twice a tick.
     let core = match world.get_resource_mut::<Core>() {
         Some(core) => core,
         None => world.get_resource_or_init::<Core>(),
@@ -188,7 +190,6 @@ pub(crate) fn begin_tick(world: &mut World) {
     with(world, |world, runtime| {
         runtime.freeze(world);
         let mut tick = world.resource::<SimTick>().0;
-        runtime.awaited.install_on_those_there(world, runtime.has_begun);
         if !runtime.has_begun {
             border::apply_final_commands(world);
             runtime.order_schedules(world);
@@ -246,9 +247,12 @@ pub(crate) fn begin_tick(world: &mut World) {
             runtime.with_probes(world, |probes, state| probes.border_step("the event plan", state));
         }
         runtime.delayed_before = runtime.delayed.count(world);
+        runtime.awaited.install_on_those_there(world);
     });
     #[cfg(feature = "states")]
-    crate::input::states::transition(world);
+    if crate::input::states::transition(world) {
+        with(world, |world, runtime| runtime.awaited.install_on_those_there(world)); // whom a state has brought
+    }
 }
 
 /// Looks at what a step of the tick has made of the state.
@@ -307,7 +311,8 @@ pub(crate) fn end_tick(world: &mut World) {
         world.resource_mut::<SimTick>().0 = tick + 1;
         let flight_wants_state =
             runtime.flight().is_some_and(|mut flight| flight.wants_state() || end_unread(&mut flight));
-        if runtime.reads_state() || flight_wants_state {
+        let reads_state = runtime.reads_state() || flight_wants_state;
+        if reads_state {
             match runtime.capturer.capture(world, &mut runtime.registry, tick + 1) {
                 Ok(()) => {
                     runtime.captured_at = Some(world.increment_change_tick());
@@ -326,6 +331,9 @@ pub(crate) fn end_tick(world: &mut World) {
                     runtime.refuse(world, error.into());
                 }
             }
+        }
+        if !reads_state {
+            runtime.capturer.trusted_since = None; // change ticks that old are not to be trusted
         }
         if runtime.playback.as_ref().is_some_and(|playback| tick + 1 >= playback.tape.ticks().end) {
             match runtime.is_held {
@@ -372,7 +380,7 @@ impl Runtime {
         self.attached = true;
         self.flight = self.settings.flight.clone().map(Flight::new);
         self.registry.freeze(world);
-        self.awaited.install_on_those_there(world, self.has_begun);
+        self.awaited.install_on_those_there(world);
         self.order_schedules(world);
         self.capturer.attach(world, &self.registry);
         self.looker.attach(world, &self.registry);

@@ -246,6 +246,7 @@ mod system_order {
     }
 
     pub(super) fn find() -> Result<Report, ReplayError> {
+        // Which of the two Bevy runs first is its own affair; with this pair it is `poison`, then `fever`.
         let recorded = unordered((illness, poisoning)).inputs(script()).run()?;
         unordered((illness, poisoning)).compare_with(unordered((poisoning, illness)), recorded.tape())
     }

@@ -11,6 +11,7 @@ impl Headless {
     pub(crate) fn leaves_no_trace(mut self) -> Self {
         self.with(|_, runtime| {
             runtime.leaves_no_trace = true;
+            runtime.registry.on_one_thread = true;
             runtime.settings.flight = None;
         });
         self

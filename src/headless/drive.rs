@@ -3,7 +3,7 @@
 use super::{Check, Executor, Headless, Pacing, ReplayError};
 use crate::deck::{DeckError, transport};
 use crate::plugin::{ReplayPlugin, Seed};
-use crate::tick::SimTick;
+use crate::tick::{SimTick, order};
 use bevy_app::{FixedMain, prelude::*};
 use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::{Schedules, SingleThreadedExecutor};
@@ -67,6 +67,7 @@ impl Headless {
             world.insert_resource(Seed(seed));
         }
         if self.executor == Executor::SingleThreaded {
+            world.get_resource_or_init::<order::BuildSettings>().is_single_threaded = true;
             for (_, schedule) in world.resource_mut::<Schedules>().iter_mut() {
                 schedule.set_executor(SingleThreadedExecutor::new());
             }

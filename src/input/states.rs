@@ -160,13 +160,15 @@ pub(crate) fn transition_others(world: &mut World) {
     }
 }
 
-/// Carries out requests at the beginning of a tick, after all inputs were let in.
-pub(crate) fn transition(world: &mut World) {
-    let Some(mut transition) = world.get_resource_mut::<TickTransition>() else { return };
+/// Carries out requests at the beginning of a tick, after all inputs were let in; returns whether there were any.
+pub(crate) fn transition(world: &mut World) -> bool {
+    let Some(mut transition) = world.get_resource_mut::<TickTransition>() else { return false };
     transition.is_inside = true;
-    if core::mem::take(&mut transition.is_due) {
+    let is_due = core::mem::take(&mut transition.is_due);
+    if is_due {
         world.run_schedule(StateTransition);
     }
+    is_due
 }
 
 /// Requests made outside of ticks, as recorded input.

@@ -23,6 +23,11 @@ impl Runtime {
         if self.delayed.count(world) > self.delayed_before {
             self.tell(Finding::DelayedCommands { tick });
         }
+        for schedule in self.awaited.there(world).collect::<Vec<_>>() {
+            if world.resource::<order::BuildSettings>().order != TickOrder::AsScheduled {
+                self.tell(Finding::AddedInside { tick, schedule: format!("{schedule:?}") });
+            }
+        }
         let reads = world.get_resource_mut::<TickReads>();
         if reads.as_ref().is_some_and(|reads| !reads.frame_clocks.is_empty()) {
             let found = reads.map(|mut reads| core::mem::take(&mut reads.frame_clocks)).unwrap_or_default();

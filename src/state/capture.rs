@@ -27,6 +27,8 @@ pub(crate) struct Capturer {
     pub(crate) trusted_since: Option<Tick>,
     /// Most rows each lane had.
     pub(crate) rows_max: Vec<usize>,
+    /// Which resource holds the next sim id.
+    sim_ids_at: usize,
     /// What was met while each lane was written.
     lane_notes: Vec<EncodeNotes>,
     /// Types for which a NaN or a dangling reference was noted.
@@ -35,9 +37,15 @@ pub(crate) struct Capturer {
     pub(crate) notes: Vec<String>,
 }
 
-/// Images with so many bytes of rows, and more, are written type by type on all threads of the compute pool, if the app has
-/// one. Below it takes longer to wake a thread.
-const PARALLEL_BYTES: usize = 500_000;
+/// Other threads help where they take over so many bytes of rows, and more; below that it takes longer to wake them.
+const SHARED_BYTES: usize = 250_000;
+
+/// The threads that help, if this process has some.
+fn helpers() -> Option<&'static ComputeTaskPool> {
+    bevy_tasks::cfg::multi_threaded! {
+        if { ComputeTaskPool::try_get() } else { None }
+    }
+}
 
 /// Name of the built-in resource that holds the next sim id.
 pub(crate) const SIM_IDS: &str = "SimIds";
@@ -54,6 +62,7 @@ impl Capturer {
         self.image.resources = specs.map(|spec| ResourceState::new(&*spec.name, spec.schema.clone())).collect();
         self.image.resources.push(ResourceState::new(SIM_IDS, u64::schema().into()));
         self.image.resources.sort_by(|a, b| a.name.cmp(&b.name));
+        self.sim_ids_at = self.image.resources.iter().position(|state| &*state.name == SIM_IDS).unwrap_or_default();
     }
 
     /// Keeps the image before the latest from now on, or no longer.
@@ -79,7 +88,7 @@ impl Capturer {
         self.capture_lanes(world, registry);
         let mut own = registry.resources.iter();
         for (index, state) in self.image.resources.iter_mut().enumerate() {
-            if &*state.name == SIM_IDS {
+            if index == self.sim_ids_at {
                 state.present = true;
                 state.bytes.clear();
                 state.bytes.extend_from_slice(&world.resource::<SimIds>().next().to_le_bytes());
@@ -112,13 +121,24 @@ impl Capturer {
         }
         let (roster, since) = (&*roster, *trusted_since);
         lane_notes.fill(EncodeNotes::default());
-        let bytes: usize = image.lanes.iter().map(|lane| lane.rows.bytes().len()).sum();
-        let pool = ComputeTaskPool::try_get().filter(|_| bytes >= PARALLEL_BYTES);
+        // As many as the last time; the largest type stays with this thread.
+        let bytes = image.lanes.iter().map(|lane| lane.rows.bytes().len());
+        let largest = bytes.clone().enumerate().max_by_key(|(_, bytes)| *bytes).unwrap_or_default();
+        let shares = !registry.on_one_thread && bytes.sum::<usize>() - largest.1 >= SHARED_BYTES;
         let lanes = registry.lanes.iter_mut().zip(&mut image.lanes).zip(known).zip(lane_notes);
         let work = lanes
             .map(|(((source, lane), known), notes)| move || source.capture(world, roster, lane, known, since, notes));
-        match pool {
-            Some(pool) => drop(pool.scope(|scope| work.for_each(|mut work| scope.spawn(async move { work() })))),
+        match helpers().filter(|_| shares) {
+            Some(pool) => drop(pool.scope_with_executor(false, None, |scope| {
+                let mut own = None;
+                for (index, mut work) in work.enumerate() {
+                    match index == largest.0 {
+                        true => own = Some(work),
+                        false => scope.spawn(async move { work() }),
+                    }
+                }
+                own.into_iter().for_each(|mut work| work());
+            })),
             None => work.for_each(|mut work| work()),
         }
         for index in 0..registry.lanes.len() {

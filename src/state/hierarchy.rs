@@ -75,7 +75,7 @@ impl LaneSource for HierarchyLane {
 
     fn select(&mut self, _: &World, _: &mut Roster, _: &mut Lane, _: &mut BlockDigests) {}
 
-    // A child that becomes simulated changes no tick of its parent.
+    // Reads all, whatever `since` says: a child that becomes simulated changes no tick of its parent.
     fn capture(
         &mut self,
         world: &World,

@@ -30,8 +30,8 @@ pub(crate) trait LaneSource: Send + Sync {
     fn attach(&mut self, world: &mut World);
     /// Finds out which rows there are; the roster is that of this moment.
     fn select(&mut self, world: &World, roster: &mut Roster, lane: &mut Lane, known: &mut BlockDigests);
-    /// Writes the rows over those of the last capture, and forgets the blocks of those that differ; with `since` it may
-    /// look only at rows with a newer change tick.
+    /// Writes the rows that were selected over those of the last capture, and forgets the blocks of those that differ;
+    /// with `since` it may look only at rows with a newer change tick. The roster is still that of `select`.
     fn capture(
         &mut self,
         world: &World,
@@ -59,7 +59,7 @@ pub(crate) struct ComponentLane<T: Component, C> {
     changes: Option<ChangesQuery<T>>,
     /// The tables of the latest capture, as the query meets them.
     columns: Vec<usize>,
-    /// The same, ascending.
+    /// The same, ascending, if these are not.
     tables: Vec<usize>,
     /// Their rows in the roster; none for types that are read entity by entity.
     selection: Option<usize>,
@@ -178,9 +178,14 @@ where
             // Anew each time: rows that move to another table in their order leave all id columns as they were.
             self.columns.clear();
             self.columns.extend(columns.map(|(ids, _)| roster.table(ids)));
-            self.tables.clone_from(&self.columns);
-            self.tables.sort_unstable();
-            let index = roster.selection(&self.tables);
+            let index = match self.columns.is_sorted() {
+                true => roster.selection(&self.columns),
+                false => {
+                    self.tables.clone_from(&self.columns);
+                    self.tables.sort_unstable();
+                    roster.selection(&self.tables)
+                }
+            };
             if !Arc::ptr_eq(&lane.ids, roster.ids(index)) {
                 lane.ids = roster.ids(index).clone();
                 known.forget_all();
@@ -212,8 +217,8 @@ where
             let slots = lane.rows.slots(rows.next_multiple_of(BLOCK_ROWS));
             let writer = Writer { codec: &self.codec, slots, rows, known, ids: &ids, notes };
             if compares {
-                let changed = writer.write::<T, true>(tables);
-                known.end(changed);
+                writer.write::<T, true>(tables);
+                known.end();
             } else {
                 writer.write::<T, false>(tables);
             }
@@ -268,12 +273,12 @@ where
     }
 }
 
-/// Rows whose change ticks are asked together.
+/// Rows whose change ticks are asked together: few enough that a changed one has few to be looked at beside it.
 const PART_ROWS: usize = 64;
 
 /// Counts ticks newer than `since`, without leaving early, so that it runs at memory speed.
 ///
-/// As [`Tick::is_newer_than`], which caps ages, too: Bevy caps those of components itself, and `since` is young.
+/// Never fewer than [`Tick::is_newer_than`] finds, and more only if `since` is older than the age at which Bevy caps others.
 fn count_newer(ticks: &[Tick], since: Tick, now: Tick) -> usize {
     let age = |tick: Tick| now.get().wrapping_sub(tick.get());
     let count: u32 = ticks.iter().map(|tick| u32::from(age(*tick) < age(since))).sum();

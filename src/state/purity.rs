@@ -83,6 +83,13 @@ pub enum Finding {
         /// The tick.
         tick: u64,
     },
+    /// A schedule of the tick got its first systems inside a tick, and ran them in Bevy's own order there.
+    AddedInside {
+        /// The tick.
+        tick: u64,
+        /// The schedule.
+        schedule: String,
+    },
     /// `FixedUpdate` was run outside of `FixedMain`: no tick knows of it.
     RunByHand {
         /// The tick that would have run next.
@@ -100,6 +107,7 @@ impl Finding {
             Self::InputWrittenInside { input, .. } => (false, input.clone()),
             Self::FrameClockRead { system, clock } => (false, format!("{clock} {system}")),
             Self::DelayedCommands { .. } => (false, "delayed commands".into()),
+            Self::AddedInside { schedule, .. } => (false, format!("added {schedule}")),
             Self::RunByHand { .. } => (false, "run by hand".into()),
         }
     }
@@ -147,6 +155,11 @@ impl fmt::Display for Finding {
                 f,
                 "tick {tick} queued delayed commands, which the frame's clock lets go between ticks (count ticks in a \
                  component, and act when they are up)"
+            ),
+            Self::AddedInside { tick, schedule } => write!(
+                f,
+                "`{schedule}` got its first systems inside tick {tick}, and if they ran there, then in Bevy's own order, \
+                 which may change from run to run (add one of them before the first tick, or all between ticks)"
             ),
             Self::RunByHand { tick } => write!(
                 f,

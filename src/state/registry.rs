@@ -35,6 +35,8 @@ pub(crate) struct Registry {
     pub(crate) lanes: Vec<Box<dyn LaneSource>>,
     pub(crate) resources: Vec<Box<dyn ResourceSource>>,
     pub(crate) tracks: Vec<Box<dyn TrackSource>>,
+    /// Whether the state is read by the caller's thread alone, so that it is known who panics.
+    pub(crate) on_one_thread: bool,
     /// Called at the beginning of each tick, before inputs are let in.
     pub(crate) at_begin: Vec<fn(&mut World)>,
     pub(crate) streams: Vec<StreamHandle>,

@@ -163,7 +163,7 @@ impl Roster {
 
     /// Returns the number of the selection of these tables (ascending).
     pub(crate) fn selection(&mut self, tables: &[usize]) -> usize {
-        let known = self.selections.iter().position(|selection| selection.tables == tables);
+        let known = self.selections.iter().position(|selection| selection.tables.iter().eq(tables));
         let index = known.unwrap_or_else(|| {
             let all = self.selections[0].rows.iter();
             let rows = all.filter(|row| tables.binary_search(&(row.table as usize)).is_ok()).copied().collect();

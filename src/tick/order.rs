@@ -12,7 +12,7 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::graph::{DiGraph, Direction};
 use bevy_ecs::schedule::{
     FlattenedDependencies, InternedScheduleLabel, InternedSystemSet, NodeId, ScheduleBuildError, ScheduleBuildPass,
-    ScheduleGraph, ScheduleLabel, SystemKey, SystemSetKey,
+    ScheduleGraph, ScheduleLabel, SingleThreadedExecutor, SystemKey, SystemSetKey,
 };
 use bevy_ecs::system::SystemAccess;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,9 @@ pub enum TickOrder {
     /// Conflicting systems run in the order in which they were added to the app. Default.
     ///
     /// Systems conflict if one writes what the other reads or writes, in their parameters or run
-    /// conditions, or if both queue commands. Others still run in parallel.
+    /// conditions, or if both queue commands. Others still run in parallel. A schedule that gets its first systems inside a
+    /// tick follows the order from the next tick on, which is told as
+    /// [`Finding::AddedInside`](crate::Finding::AddedInside).
     #[default]
     Fixed,
     /// Conflicting systems run in another legal order, picked by the seed. For finding out whether the order matters.
@@ -72,6 +74,8 @@ pub(crate) struct BuildSettings {
     pub(crate) order: TickOrder,
     /// Whether the state is looked at after each system.
     pub(crate) is_probed: bool,
+    /// Whether schedules that come late get the single-threaded executor, as the others have got it.
+    pub(crate) is_single_threaded: bool,
 }
 
 /// Where a schedule runs.
@@ -124,7 +128,7 @@ pub(crate) fn state_schedules(
 struct BuiltAnew;
 
 pub(crate) fn install(app: &mut App, order: TickOrder) {
-    app.insert_resource(BuildSettings { order, is_probed: false });
+    app.insert_resource(BuildSettings { order, ..BuildSettings::default() });
     // Startup is here for the first sim ids, which follow the order in which commands are applied,
     // `FixedMain` for systems that were put straight into it; its border was fixed by an earlier pass.
     for label in [PreStartup.intern(), Startup.intern(), PostStartup.intern()] {
@@ -151,24 +155,31 @@ impl Default for Awaited {
 }
 
 impl Awaited {
-    /// Has those that have come follow the order of the tick. Called before each tick, as systems may be added late.
-    pub(crate) fn install_on_those_there(&mut self, world: &mut World, has_begun: bool) {
-        let Some(schedules) = world.get_resource::<Schedules>() else { return };
-        if !self.0.iter().any(|label| schedules.contains(*label)) {
+    /// Has those that have come follow the order of the tick, as the others do since the app was built. Called before the
+    /// schedules of each tick run, as systems may be added late.
+    pub(crate) fn install_on_those_there(&mut self, world: &mut World) {
+        if self.there(world).next().is_none() {
             return;
         }
-        let (there, awaited): (Vec<_>, _) = self.0.iter().partition(|label| schedules.contains(**label));
-        self.0 = awaited;
-        for label in there {
-            let is_built = world.resource::<Schedules>().get(label).is_some_and(|schedule| schedule.systems().is_ok());
-            if has_begun && is_built {
-                tracing::warn!(
-                    "{label:?} got its first systems inside a tick, so in that tick their order was Bevy's own, which may \
-                     change from run to run (add one of them before the first tick, or all of them between ticks)"
-                );
-            }
+        let is_single_threaded = world.resource::<BuildSettings>().is_single_threaded;
+        for label in self.there(world).collect::<Vec<_>>() {
+            self.0.retain(|awaited| *awaited != label);
             install_on(world, label, Place::Tick);
+            if let Some(schedule) = world.resource_mut::<Schedules>().get_mut(label) {
+                schedule.set_apply_final_deferred(true);
+                if is_single_threaded {
+                    schedule.set_executor(SingleThreadedExecutor::new());
+                }
+            }
         }
+    }
+
+    /// Those that have come since the last tick began.
+    pub(crate) fn there(&self, world: &World) -> impl Iterator<Item = InternedScheduleLabel> {
+        let schedules = world.get_resource::<Schedules>();
+        let is_there =
+            move |label: &InternedScheduleLabel| schedules.is_some_and(|schedules| schedules.contains(*label));
+        self.0.iter().copied().filter(is_there)
     }
 }
 

@@ -129,6 +129,25 @@ fn fixed_update_run_by_hand_is_reported() {
     assert_eq!(told(game(Guard::Full), 6), []);
 }
 
+#[test]
+fn schedule_that_gets_its_first_systems_inside_a_tick_is_reported() {
+    fn add(tick: Res<SimTick>, mut schedules: ResMut<Schedules>) {
+        if tick.0 == 2 && !schedules.contains(FixedLast) {
+            schedules.add_systems(FixedLast, || ());
+        }
+    }
+    let inside = |app: &mut App| {
+        game(Guard::Ticks)(app);
+        app.add_systems(FixedUpdate, add);
+    };
+    assert_eq!(told(inside, 5), [Finding::AddedInside { tick: 2, schedule: "FixedLast".into() }]);
+    let between = |app: &mut App| {
+        game(Guard::Ticks)(app);
+        app.add_systems(Update, add);
+    };
+    assert_eq!(told(between, 5), []);
+}
+
 #[derive(Component, Default, Clone, TickInput)]
 struct Stick {
     x: i8,

@@ -314,8 +314,11 @@ fn rows_of_many_tables_are_read_where_they_are() -> Result<(), TestCaseError> {
 #[test]
 fn large_world_is_read_the_same_on_all_threads() -> Result<(), TestCaseError> {
     bevy_tasks::ComputeTaskPool::get_or_init(|| bevy_tasks::TaskPoolBuilder::new().num_threads(3).build());
-    let mut app = app(false, 30_000);
+    let mut app = app(false, 35_000);
     let world = app.world_mut();
+    for entity in entities(world).into_values() {
+        world.entity_mut(entity).insert(Target(entity));
+    }
     for deed in [Deed::WriteAll, Deed::Despawn, Deed::WriteAllUnseen, Deed::Aim, Deed::Tell(3), Deed::WriteUnseen(9)] {
         act(world, &deed, 29_000);
         check(world)?;

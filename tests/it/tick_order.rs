@@ -304,6 +304,31 @@ fn schedule_that_gets_systems_late_follows_the_order_from_the_next_tick_on() -> 
 }
 
 #[test]
+fn schedule_that_gets_systems_late_runs_on_the_thread_of_the_others() -> Outcome {
+    #[derive(Resource, Default)]
+    struct Threads(Vec<std::thread::ThreadId>);
+    fn note(mut threads: ResMut<Threads>) {
+        threads.0.push(std::thread::current().id());
+    }
+    fn fill(mut schedules: ResMut<Schedules>, tick: Res<SimTick>) {
+        if tick.0 == 1 {
+            schedules.add_systems(FixedLast, note);
+        }
+    }
+    let game = |app: &mut App| {
+        app.add_plugins(ReplayPlugin::new("late")).init_resource::<Threads>().add_systems(FixedUpdate, fill);
+    };
+    let run = headless(game).record(8)?;
+    let threads = &run.resource::<Threads>()?.0;
+    assert_eq!(
+        threads[1..],
+        vec![std::thread::current().id(); 6],
+        "in the tick of their adding they run as Bevy likes"
+    );
+    Ok(())
+}
+
+#[test]
 fn schedule_that_gets_systems_between_ticks_follows_the_order_at_once() -> Outcome {
     let mut app = App::new();
     app.add_plugins((bevy_time::TimePlugin, ReplayPlugin::new("late"))).init_resource::<Log>();

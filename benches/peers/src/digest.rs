@@ -1,13 +1,14 @@
 //! What it costs each tick to know whether two runs are the same.
 
 use crate::ggrs;
-use crate::table::{Part, Row, Target, in_turns, median, time};
+use crate::table::{Part, Row, Target, median, time};
 use bevy_app::{FixedMain, prelude::*};
 use bevy_ecs::prelude::*;
 use bevy_replay::{digest, prelude::*};
 use bevy_time::{Fixed, Time, TimePlugin};
 use std::error::Error;
 use std::hint::black_box;
+use std::time::Instant;
 use synctick::{StableHash, stable_hash};
 
 #[derive(Component, Canonical, Clone, Copy)]
@@ -22,25 +23,24 @@ struct Red;
 struct Blue;
 
 pub fn part() -> Result<Part, Box<dyn Error>> {
-    let (mut rows, mut ticks, mut hashes) = (Vec::new(), Vec::new(), Vec::new());
-    // Several runs of one, then as many of the next: each has its memory as near as in a game that has the processor to
-    // itself.
-    for (entities, name, rounds, runs) in
-        [(1_000, "1 k", 51, 200), (10_000, "10 k", 25, 40), (100_000, "100 k", 15, 10)]
+    let (mut rows, mut still, mut ticks, mut hashes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (entities, name, rounds, runs) in [(1_000, "1 k", 25, 200), (10_000, "10 k", 15, 40), (100_000, "100 k", 9, 12)]
     {
         let (mut looked, mut recorded) = (game(entities), game(entities));
-        let (mut peer, state) = (ggrs::Game::new(entities), Plain::new(entities));
-        let of_each = |run: &mut dyn FnMut()| (0..runs).for_each(|_| run());
-        let all = in_turns(
-            rounds,
-            [
-                &mut || of_each(&mut || look(looked.world_mut())),
-                &mut || of_each(&mut || tick(&mut recorded)),
-                &mut || of_each(&mut || peer.save()),
-                &mut || of_each(&mut || hash(&state)),
-            ],
-        );
-        let [digest, whole, save, plain] = all.map(|times| median(times) / f64::from(runs));
+        let (mut peer, mut state) = (ggrs::Game::new(entities), Plain::new(entities));
+        let mut digest = Vec::new();
+        let mut unchanged = Vec::new();
+        let (mut whole, mut save, mut plain) = (Vec::new(), Vec::new(), Vec::new());
+        // Several runs of one, then as many of the next: each has its memory as near as in a game that has the processor to
+        // itself.
+        for _ in 0..rounds {
+            digest.extend(each(runs, &mut looked, |app| move_all(app.world_mut()), |app| look(app.world_mut())));
+            unchanged.extend(each(runs, &mut looked, |_| {}, |app| look(app.world_mut())));
+            whole.extend(each(runs, &mut recorded, |app| move_all(app.world_mut()), tick));
+            save.extend(each(runs, &mut peer, ggrs::Game::move_all, ggrs::Game::save));
+            plain.extend(each(runs, &mut state, Plain::move_all, |state| hash(state)));
+        }
+        let [digest, unchanged, whole, save, plain] = [digest, unchanged, whole, save, plain].map(median);
         check(&mut recorded, &mut peer)?;
         let row = |what: &str, target, ours: f64, peer, theirs: f64| Row {
             what: format!("{name} entities{what}, times as fast"),
@@ -50,16 +50,19 @@ pub fn part() -> Result<Part, Box<dyn Error>> {
             peer: (peer, time(theirs)),
         };
         rows.push(row("", Target::AtLeast(20.0), digest, "bevy_ggrs", save));
+        still.push(row(", none moves", Target::None, unchanged, "bevy_ggrs", save));
         ticks.push(row(", in a whole tick", Target::None, whole, "bevy_ggrs", save));
         hashes.push(row("", Target::None, digest, "synctick", plain));
     }
+    rows.extend(still);
     rows.extend(ticks);
     rows.extend(hashes);
     Ok(Part {
-        title: "Digest: 3 components of 24, 24 and 4 bytes, 3 archetypes",
+        title: "Digest: 3 components of 24, 24 and 4 bytes, 3 archetypes; all three change before each",
         rows,
         notes: [
             "bevy_replay: `digest`, which does what the border of a tick does: all values into an image, hashed (XXH3)",
+            "  none moves: values are compared with those of the last image, and none is written or hashed",
             "  whole tick: an empty game's `FixedMain` while recording, with all that Bevy and the border do in it",
             "bevy_ggrs: an empty game's `SaveWorld` with its checksums (SeaHash) alone; a session saves snapshots in it, too",
             "synctick: `stable_hash` (FNV-1a) of the same values in sorted lists; to gather them there is not counted",
@@ -67,6 +70,27 @@ pub fn part() -> Result<Part, Box<dyn Error>> {
         .map(Into::into)
         .into(),
     })
+}
+
+/// Seconds of each of so many runs; what `prepare` takes is not counted, nor are the first three, which find the caches as
+/// others left them.
+fn each<T>(runs: usize, on: &mut T, prepare: impl Fn(&mut T), run: impl Fn(&mut T)) -> Vec<f64> {
+    let timed = |_| {
+        prepare(on);
+        let start = Instant::now();
+        run(on);
+        start.elapsed().as_secs_f64()
+    };
+    (0..runs + 3).map(timed).skip(3).collect()
+}
+
+fn move_all(world: &mut World) {
+    let mut bodies = world.query::<(&mut Position, &mut Velocity, &mut Health)>();
+    for (mut position, mut velocity, mut health) in bodies.iter_mut(world) {
+        position.0[0] += velocity.0[0];
+        velocity.0[1] ^= 1;
+        health.0 ^= 1;
+    }
 }
 
 fn look(world: &mut World) {
@@ -87,6 +111,14 @@ struct Plain {
 }
 
 impl Plain {
+    fn move_all(&mut self) {
+        for (position, velocity) in self.positions.iter_mut().zip(&mut self.velocities) {
+            position[0] += velocity[0];
+            velocity[1] ^= 1;
+        }
+        self.healths.iter_mut().for_each(|health| *health ^= 1);
+    }
+
     fn new(entities: u32) -> Self {
         let all = 0..entities;
         Self {

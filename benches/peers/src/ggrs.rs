@@ -50,6 +50,17 @@ impl Game {
         self.0.world().resource::<Checksum>().0
     }
 
+    /// Changes all three of each.
+    pub fn move_all(&mut self) {
+        let world = self.0.world_mut();
+        let mut bodies = world.query::<(&mut Position, &mut Velocity, &mut Health)>();
+        for (mut position, mut velocity, mut health) in bodies.iter_mut(world) {
+            position.0[0] += velocity.0[0];
+            velocity.0[1] ^= 1;
+            health.0 ^= 1;
+        }
+    }
+
     /// Changes one value by one bit.
     pub fn disturb(&mut self) {
         let mut bodies = self.0.world_mut().query::<&mut Health>();

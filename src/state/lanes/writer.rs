@@ -19,24 +19,21 @@ pub(super) struct Writer<'a, C> {
 /// The values of a table, and where they go.
 type Column<'t, T> = (&'t [T], &'t Places);
 
-/// Tables that are written together.
+/// Tables that are written together: as many as most types are in; more take another walk over the image.
 type Group<'t, T> = [Option<Column<'t, T>>; 16];
 
 impl<C> Writer<'_, C> {
     /// Writes tables to where their rows stand, one block of the image after another, so that no memory is visited once
     /// for each table; and hashes each block while it is at hand.
     ///
-    /// Where it `COMPARES`, it leaves blocks as they are in which no row differs from those of the last capture, and
-    /// returns how many others there are.
-    pub(super) fn write<'t, T: 't, const COMPARES: bool>(mut self, tables: impl Iterator<Item = Column<'t, T>>) -> usize
+    /// Where it `COMPARES`, it leaves blocks as they are in which no row differs from those of the last capture.
+    pub(super) fn write<'t, T: 't, const COMPARES: bool>(mut self, mut tables: impl Iterator<Item = Column<'t, T>>)
     where
         C: Codec<T>,
     {
         // Asked here and not by the caller, as it is a constant in these loops then.
-        let Some(width) = self.codec.width().filter(|width| *width > 0) else { return 0 };
+        let Some(width) = self.codec.width().filter(|width| *width > 0) else { return };
         let slots = core::mem::take(&mut self.slots);
-        let mut tables = tables.fuse();
-        let mut changed = 0;
         let mut next = tables.next();
         while next.is_some() {
             let mut group: Group<'t, T> = [None; _];
@@ -48,10 +45,8 @@ impl<C> Writer<'_, C> {
             }
             // Their size is a constant, so that no row is looked for outside of one.
             for (block, slots) in slots.chunks_exact_mut(BLOCK_ROWS * width).enumerate() {
-                let differs = !COMPARES || self.differs(block, &group, slots, width);
-                if differs {
+                if !COMPARES || self.differs(block, &group, slots, width) {
                     self.write_block(block, &group, slots, width);
-                    changed += 1;
                 }
                 if next.is_none() {
                     let rows = (self.rows - block * BLOCK_ROWS).min(BLOCK_ROWS);
@@ -59,7 +54,6 @@ impl<C> Writer<'_, C> {
                 }
             }
         }
-        changed
     }
 
     /// Whether a row of a block is not as it stands there.
@@ -119,8 +113,8 @@ impl<C> Writer<'_, C> {
     {
         for (value, rank) in rows {
             let slot = &mut slots[rank as usize % BLOCK_ROWS * width..][..width];
-            // Small values are put together apart: what is read and what is written are then known not to overlap, and
-            // they are copied in few steps.
+            // Values of up to a cache line are put together apart: what is read and what is written are then known not to
+            // overlap, and they are copied in few steps.
             let mut apart = [0; 64];
             match apart.get_mut(..width) {
                 Some(apart) => {

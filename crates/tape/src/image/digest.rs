@@ -101,6 +101,8 @@ pub struct BlockDigests {
     is_known: Vec<bool>,
     /// The hash of the lane, as long as none of these is forgotten.
     lane: Option<u64>,
+    /// How many blocks were hashed since the capture began.
+    learned: usize,
     /// So many times no comparing.
     pause: u8,
 }
@@ -123,12 +125,13 @@ impl BlockDigests {
         let blocks = rows.div_ceil(BLOCK_ROWS);
         self.is_known.resize(blocks, false);
         self.digests.resize(blocks, 0);
+        self.learned = 0;
         is_worth_it
     }
 
-    /// Ends a capture that compared, and found so many blocks to differ.
-    pub fn end(&mut self, changed: usize) {
-        if changed * 2 > self.is_known.len() {
+    /// Ends a capture that compared.
+    pub fn end(&mut self) {
+        if self.learned * 2 > self.is_known.len() {
             self.pause = Self::PAUSE;
         }
     }
@@ -156,6 +159,7 @@ impl BlockDigests {
     pub fn learn(&mut self, block: usize, rows: &[u8]) {
         if !core::mem::replace(&mut self.is_known[block], true) {
             self.digests[block] = XxHash3_64::oneshot(rows);
+            self.learned += 1;
         }
     }
 
