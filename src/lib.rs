@@ -122,7 +122,7 @@
 //!
 //! # Guarantees and limits
 //!
-//! - A tape replays to the same digests at any number of ticks per frame, at any frame rate, on one
+//! - Where a game keeps to the points above, a tape replays to the same digests at any number of ticks per frame, at any frame rate, on one
 //!   thread or many, in debug and release builds.
 //! - Nothing has a tolerance. A digest is a function of the state alone: every registered value is read.
 //! - Recordings begin at any tick, and any tick of a tape can be gone to; what of a game's state no image holds
@@ -280,6 +280,9 @@ pub mod guide {
 
     #[doc = include_str!("../docs/scaling.md")]
     pub mod scaling {}
+
+    #[doc = include_str!("../docs/peers.md")]
+    pub mod peers {}
 
     /// [digest.md]: crate::guide::digest
     #[cfg_attr(feature = "plan", doc = "[plans.md]: crate::guide::plans")]

@@ -28,7 +28,7 @@ use std::sync::Arc;
 /// # mod my_game { pub fn app(app: &mut bevy_app::App) {} }
 /// # use bevy_replay::testing::ReplayTest;
 /// // tests/golden.rs
-/// bevy_replay::replay_tests!(my_game::app, "tests/tapes", [
+/// bevy_replay::replay_tests!(my_game::app, "tests/golden", [
 ///     ReplayTest::new("my_game/whole_game", my_game::app).ticks(1800),
 /// ]);
 /// ```
