@@ -129,7 +129,7 @@ impl Capturer {
         let work = lanes
             .map(|(((source, lane), known), notes)| move || source.capture(world, roster, lane, known, since, notes));
         match helpers().filter(|_| shares) {
-            Some(pool) => drop(pool.scope_with_executor(false, None, |scope| {
+            Some(pool) => drop(pool.scope(|scope| {
                 let mut own = None;
                 for (index, mut work) in work.enumerate() {
                     match index == largest.0 {

@@ -94,7 +94,8 @@ impl Hasher {
 
 /// Hashes of the blocks of a lane's rows, and which of them are out of date.
 ///
-/// For a caller that knows which rows changed. Whoever forgets too little gets the digest of another state.
+/// For a caller that knows which rows changed. Whoever forgets too little gets the digest of another state: one row where its
+/// value changes, all where there are other ids.
 #[derive(Debug, Clone, Default)]
 pub struct BlockDigests {
     digests: Vec<u64>,
@@ -123,6 +124,9 @@ impl BlockDigests {
             self.lane = None;
         }
         let blocks = rows.div_ceil(BLOCK_ROWS);
+        if blocks != self.is_known.len() {
+            self.lane = None;
+        }
         self.is_known.resize(blocks, false);
         self.digests.resize(blocks, 0);
         self.learned = 0;
@@ -145,9 +149,9 @@ impl BlockDigests {
     /// Forgets the block of a row.
     #[inline(always)]
     pub fn forget(&mut self, row: usize) {
+        self.lane = None;
         if let Some(is_known) = self.is_known.get_mut(row / BLOCK_ROWS) {
             *is_known = false;
-            self.lane = None;
         }
     }
 
@@ -159,6 +163,7 @@ impl BlockDigests {
     pub fn learn(&mut self, block: usize, rows: &[u8]) {
         if !core::mem::replace(&mut self.is_known[block], true) {
             self.digests[block] = XxHash3_64::oneshot(rows);
+            self.lane = None;
             self.learned += 1;
         }
     }
