@@ -122,8 +122,8 @@
 //!
 //! # Guarantees and limits
 //!
-//! - Where a game keeps to the points above, a tape replays to the same digests at any number of ticks per frame, at any frame rate, on one
-//!   thread or many, in debug and release builds.
+//! - Where a game keeps to the points above, a tape replays to the same digests at any number of ticks per
+//!   frame, at any frame rate, on one thread or many, in debug and release builds.
 //! - Nothing has a tolerance. A digest is a function of the state alone: every registered value is read.
 //! - Recordings begin at any tick, and any tick of a tape can be gone to; what of a game's state no image holds
 //!   ([`guide::time_travel`]) is then found by the digests.

@@ -313,7 +313,7 @@ fn rows_of_many_tables_are_read_where_they_are() -> Result<(), TestCaseError> {
 /// So large a world is written type by type on the threads of the compute pool.
 #[test]
 fn large_world_is_read_the_same_on_all_threads() -> Result<(), TestCaseError> {
-    bevy_tasks::ComputeTaskPool::get_or_init(|| bevy_tasks::TaskPoolBuilder::new().num_threads(3).build());
+    crate::game::make_threads();
     let mut app = app(false, 35_000);
     let world = app.world_mut();
     for entity in entities(world).into_values() {

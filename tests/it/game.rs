@@ -14,9 +14,14 @@ pub(crate) const THREADS: &str = "BEVY_REPLAY_TEST_THREADS";
 
 /// Makes a headless app with four compute threads, however few the machine has.
 pub(crate) fn headless<M>(game: impl Plugins<M>) -> Headless {
+    make_threads();
+    Headless::new(game)
+}
+
+/// Makes the threads of this process, if there are none yet.
+pub(crate) fn make_threads() {
     let threads = std::env::var(THREADS).ok().and_then(|text| text.parse().ok()).unwrap_or(4);
     ComputeTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(threads).build());
-    Headless::new(game)
 }
 
 /// Compares the digests of each tick.

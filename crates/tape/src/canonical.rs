@@ -148,23 +148,30 @@ fn put_entity(sink: &mut impl Sink, ids: &dyn EntityIds, notes: &mut EncodeNotes
 /// The sim id written for an entity that points at nothing simulated.
 pub const NO_ENTITY: u64 = u64::MAX;
 
+/// What sinks with `ids` and `notes` have in common.
+macro_rules! with_ids_and_notes {
+    () => {
+        fn put_entity(&mut self, entity_bits: u64) {
+            let (ids, mut notes) = (self.ids, *self.notes);
+            put_entity(self, ids, &mut notes, entity_bits);
+            *self.notes = notes;
+        }
+        #[inline(always)]
+        fn note_nan(&mut self) {
+            self.notes.nan_count += 1;
+        }
+        fn nested(&mut self, buffer: &mut Vec<u8>, encode: impl FnOnce(&mut VecSink<'_>)) {
+            encode(&mut VecSink::new(buffer, self.ids, self.notes));
+        }
+    };
+}
+
 impl Sink for VecSink<'_> {
     #[inline]
     fn put(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
     }
-    fn put_entity(&mut self, entity_bits: u64) {
-        let (ids, mut notes) = (self.ids, *self.notes);
-        put_entity(self, ids, &mut notes, entity_bits);
-        *self.notes = notes;
-    }
-    #[inline]
-    fn note_nan(&mut self) {
-        self.notes.nan_count += 1;
-    }
-    fn nested(&mut self, buffer: &mut Vec<u8>, encode: impl FnOnce(&mut VecSink<'_>)) {
-        encode(&mut VecSink::new(buffer, self.ids, self.notes));
-    }
+    with_ids_and_notes!();
 }
 
 /// A [`Sink`] over a slot of exactly [`Canonical::WIDTH`] bytes: the hot path of a capture.
@@ -190,18 +197,7 @@ impl Sink for SlotSink<'_> {
         self.slot[self.at..self.at + bytes.len()].copy_from_slice(bytes);
         self.at += bytes.len();
     }
-    fn put_entity(&mut self, entity_bits: u64) {
-        let (ids, mut notes) = (self.ids, *self.notes);
-        put_entity(self, ids, &mut notes, entity_bits);
-        *self.notes = notes;
-    }
-    #[inline(always)]
-    fn note_nan(&mut self) {
-        self.notes.nan_count += 1;
-    }
-    fn nested(&mut self, buffer: &mut Vec<u8>, encode: impl FnOnce(&mut VecSink<'_>)) {
-        encode(&mut VecSink::new(buffer, self.ids, self.notes));
-    }
+    with_ids_and_notes!();
 }
 
 /// A [`Sink`] that writes nothing, and compares with the bytes of another value of the same type and width.
@@ -235,18 +231,7 @@ impl Sink for CompareSink<'_> {
         self.differs |= self.slot[self.at..self.at + bytes.len()] != *bytes;
         self.at += bytes.len();
     }
-    fn put_entity(&mut self, entity_bits: u64) {
-        let (ids, mut notes) = (self.ids, *self.notes);
-        put_entity(self, ids, &mut notes, entity_bits);
-        *self.notes = notes;
-    }
-    #[inline(always)]
-    fn note_nan(&mut self) {
-        self.notes.nan_count += 1;
-    }
-    fn nested(&mut self, buffer: &mut Vec<u8>, encode: impl FnOnce(&mut VecSink<'_>)) {
-        encode(&mut VecSink::new(buffer, self.ids, self.notes));
-    }
+    with_ids_and_notes!();
 }
 
 /// Why bytes could not be read as a value.
