@@ -3,6 +3,7 @@
 //! Probes are systems of their own, chained behind each system in the order in which the schedule runs anyway. They are
 //! there only in apps that are compared.
 
+use super::reads::is_sync_point;
 use crate::runtime;
 use crate::state::capture::Capturer;
 use bevy_ecs::prelude::*;
@@ -95,10 +96,6 @@ impl ScheduleProbes {
         schedule: InternedScheduleLabel,
         mut order: Vec<SystemKey>,
     ) {
-        let sync_point = IntoSystem::into_system(ApplyDeferred).system_type();
-        let is_sync_point = |graph: &ScheduleGraph, key: SystemKey| {
-            graph.systems.get(key).is_some_and(|node| node.system().system_type() == sync_point)
-        };
         let count = order.iter().filter(|key| !is_sync_point(graph, **key)).count();
         let flush = *self
             .flush

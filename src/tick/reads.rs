@@ -1,9 +1,12 @@
 //! What systems of the tick reach by their declared access, although it is not the tick's.
 
+use bevy_app::FixedMain;
 use bevy_ecs::component::ComponentId;
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::FilteredAccess;
-use bevy_ecs::schedule::{InternedScheduleLabel, InternedSystemSet, ScheduleGraph, SystemKey};
+use bevy_ecs::schedule::{
+    ApplyDeferred, InternedScheduleLabel, InternedSystemSet, ScheduleGraph, ScheduleLabel, SystemKey,
+};
 use bevy_ecs::system::SystemAccess;
 use bevy_time::{Real, Time, Virtual};
 use core::any::TypeId;
@@ -46,7 +49,7 @@ impl TickReads {
         self.messages.insert(buffer, name);
     }
 
-    /// The systems of the tick that may write an authoritative type.
+    /// The systems of the tick that may write an authoritative type; exclusive ones may write each.
     pub(crate) fn writers(&self, type_name: &str) -> Vec<String> {
         let all = self.writers.iter().flat_map(|(_, writers)| writers);
         let mut writers: Vec<String> =
@@ -100,6 +103,12 @@ pub(super) fn uses(access: &SystemAccess, of: ComponentId) -> bool {
     }
 }
 
+/// Whether a system is one that Bevy puts between others, to apply their commands.
+pub(super) fn is_sync_point(graph: &ScheduleGraph, key: SystemKey) -> bool {
+    let sync_point = IntoSystem::into_system(ApplyDeferred).system_type();
+    graph.systems.get(key).is_some_and(|node| node.system().system_type() == sync_point)
+}
+
 /// Looks at the systems of a schedule, which are given in the order in which they run.
 pub(super) fn note<'a>(
     world: &mut World,
@@ -118,6 +127,11 @@ pub(super) fn note<'a>(
         let Some(node) = graph.systems.get(*key) else { continue };
         let system = || node.system().name().to_string();
         let may_read_clocks = reads.may_read_frame_clocks.iter().any(|set| is_in(*key, set));
+        // In the outermost schedule they are the borders, and Bevy's own.
+        let is_outermost = schedule == FixedMain.intern();
+        if matches!(node.access(), SystemAccess::Exclusive) && !is_outermost && !is_sync_point(graph, *key) {
+            writers.extend(authoritative.iter().map(|(_, name)| (name.clone(), format!("{} (exclusive)", system()))));
+        }
         for access in conditions(*key).into_iter().chain([node.access()]) {
             let SystemAccess::Shared(shared) = access else { continue };
             let access = shared.combined_access();

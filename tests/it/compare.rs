@@ -96,6 +96,29 @@ fn values_say_the_entity_the_field_and_both_values_too() -> Outcome {
 }
 
 #[test]
+fn systems_that_may_write_it_are_named_and_exclusive_ones_too() -> Outcome {
+    #[derive(Resource)]
+    struct Pace(i32);
+    fn walk(pace: Res<Pace>, mut hero: Single<&mut Hero>) {
+        hero.x += pace.0;
+    }
+    fn look(_: Single<&Hero>) {}
+    fn cheat(_: &mut World) {}
+    let game = |pace| {
+        move |app: &mut App| {
+            app.add_plugins(ReplayPlugin::new("writers")).register_authoritative::<Hero>().insert_resource(Pace(pace));
+            app.add_systems(Startup, |mut commands: Commands| _ = commands.spawn(Hero::default()));
+            app.add_systems(FixedUpdate, (look, walk, cheat, walk).chain());
+        }
+    };
+    let tape = headless(game(1)).detail(Detail::Values).record(2)?.tape().clone();
+    let found = headless(game(2)).compare(&tape)?.divergence.ok_or("no divergence")?;
+    let exclusive: Vec<bool> = found.writers.iter().map(|name| name.ends_with(" (exclusive)")).collect();
+    assert_eq!(exclusive, [false, true, false], "{:?}", found.writers);
+    Ok(())
+}
+
+#[test]
 fn second_app_says_it_whatever_the_tape_holds() -> Outcome {
     for detail in [Detail::Roots, Detail::Lanes, Detail::Values] {
         let tape = record(Game::default(), detail)?.tape().clone();
