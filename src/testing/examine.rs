@@ -148,7 +148,8 @@ fn what_was_altered(report: &Report, tape: &Tape) -> String {
     let (Some(tick), Some(healed_at)) = (found.tick, found.later.healed_at) else {
         return match found.tick {
             Some(tick) if tick + 1 < tape.ticks().end => format!(
-                "\n\n  the states stay apart: an input of tick {tick} or before was altered, or the game is another"
+                "\n\n  the states stay apart: the game has changed or does not repeat itself (`audit` says why), or an input \
+                 of tick {tick} or before was altered"
             ),
             _ => String::new(),
         };
