@@ -131,7 +131,7 @@ pub(crate) fn examine(game: &Game, path: &Path, limits: Limits) -> Examined {
     let (answer, text) = if report.compared == 0 && ticks > 0 {
         (Answer::Unjudged, report.to_string())
     } else if report.divergence.is_some() || !report.is_verified() {
-        (Answer::Diverged, [report.to_string(), what_was_altered(report, &tape)].concat())
+        (Answer::Diverged, [report.to_string(), why_states_part(report)].concat())
     } else if let Some(claim) = claims.iter().find(|claim| !claim.holds()) {
         (Answer::ClaimsDiffer, format!("the digests agree, but not the claims: {claim}"))
     } else if tape.end.reason == EndReason::Unfinished {
@@ -142,16 +142,19 @@ pub(crate) fn examine(game: &Game, path: &Path, limits: Limits) -> Examined {
     Examined { path: path.into(), answer, ticks, text, claims }
 }
 
-/// Tells a digest that was altered on the tape from an input that was: after an altered input the states stay others.
-fn what_was_altered(report: &Report, tape: &Tape) -> String {
+/// Tells what may be the cause, by whether the states meet again: after an altered digest they do, after an altered input
+/// they do not.
+fn why_states_part(report: &Report) -> String {
     let Some(found) = &report.divergence else { return String::new() };
-    let (Some(tick), Some(healed_at)) = (found.tick, found.later.healed_at) else {
-        return match found.tick {
-            Some(tick) if tick + 1 < tape.ticks().end => format!(
-                "\n\n  the states stay apart: the game has changed or does not repeat itself (`audit` says why), or an input \
-                 of tick {tick} or before was altered"
+    let Some(tick) = found.tick else { return String::new() };
+    let Some(healed_at) = found.later.healed_at else {
+        // Nothing is known of later ones where it was the last one compared.
+        return match found.later.compared > 1 {
+            true => format!(
+                "\n\n  the states stay apart: the game does not repeat itself (an audit names where), or it has changed since \
+                 the recording, or an input of tick {tick} or before was altered"
             ),
-            _ => String::new(),
+            false => String::new(),
         };
     };
     let ticks =

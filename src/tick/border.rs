@@ -92,7 +92,8 @@ struct Bracket {
     flush: Option<SystemKey>,
 }
 
-fn type_of<M>(system: impl IntoSystem<(), (), M>) -> TypeId {
+/// What tells a system from others.
+pub(super) fn type_of<M>(system: impl IntoSystem<(), (), M>) -> TypeId {
     system.system_type_id()
 }
 

@@ -1,12 +1,11 @@
-//! What systems of the tick reach by their declared access, although it is not the tick's.
+//! What systems of the tick reach by their declared access: who may write a type, and what is not the tick's.
 
+use super::border::{ReplaySystems, type_of};
 use bevy_app::FixedMain;
 use bevy_ecs::component::ComponentId;
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::FilteredAccess;
-use bevy_ecs::schedule::{
-    ApplyDeferred, InternedScheduleLabel, InternedSystemSet, ScheduleGraph, ScheduleLabel, SystemKey,
-};
+use bevy_ecs::schedule::{ApplyDeferred, InternedScheduleLabel, InternedSystemSet, ScheduleGraph, SystemKey};
 use bevy_ecs::system::SystemAccess;
 use bevy_time::{Real, Time, Virtual};
 use core::any::TypeId;
@@ -25,6 +24,8 @@ pub(crate) struct TickReads {
     pub(crate) authoritative: Vec<(TypeId, String)>,
     /// Which of them are written by which systems of each schedule, in the order in which they run.
     writers: Vec<(InternedScheduleLabel, Vec<(String, String)>)>,
+    /// The exclusive systems of each schedule, which may write any type.
+    exclusive: Vec<(InternedScheduleLabel, Vec<String>)>,
     /// Who reads and writes recorded messages in each schedule, in the order in which they run.
     uses: Vec<(InternedScheduleLabel, Vec<MessageUse>)>,
 }
@@ -49,11 +50,15 @@ impl TickReads {
         self.messages.insert(buffer, name);
     }
 
-    /// The systems of the tick that may write an authoritative type; exclusive ones may write each.
+    /// The systems of the tick that may write an authoritative type: those that say so, then exclusive ones.
     pub(crate) fn writers(&self, type_name: &str) -> Vec<String> {
         let all = self.writers.iter().flat_map(|(_, writers)| writers);
         let mut writers: Vec<String> =
             all.filter(|(of, _)| of == type_name).map(|(_, system)| system.clone()).collect();
+        if self.authoritative.iter().any(|(_, name)| name == type_name) {
+            let exclusive = self.exclusive.iter().flat_map(|(_, systems)| systems);
+            writers.extend(exclusive.map(|system| format!("{system} (exclusive)")));
+        }
         writers.dedup();
         writers
     }
@@ -103,10 +108,9 @@ pub(super) fn uses(access: &SystemAccess, of: ComponentId) -> bool {
     }
 }
 
-/// Whether a system is one that Bevy puts between others, to apply their commands.
+/// Whether a system only applies the commands of others.
 pub(super) fn is_sync_point(graph: &ScheduleGraph, key: SystemKey) -> bool {
-    let sync_point = IntoSystem::into_system(ApplyDeferred).system_type();
-    graph.systems.get(key).is_some_and(|node| node.system().system_type() == sync_point)
+    graph.systems.get(key).is_some_and(|node| node.system().system_type() == type_of(ApplyDeferred))
 }
 
 /// Looks at the systems of a schedule, which are given in the order in which they run.
@@ -122,15 +126,17 @@ pub(super) fn note<'a>(
     let clocks =
         [("Time<Real>", world.component_id::<Time<Real>>()), ("Time<Virtual>", world.component_id::<Time<Virtual>>())];
     let mut reads = world.get_resource_or_init::<TickReads>();
-    let (mut uses, mut writers) = (Vec::new(), Vec::new());
+    let (mut uses, mut writers, mut exclusive) = (Vec::new(), Vec::new(), Vec::new());
+    // What is exclusive, and not the game's.
+    let borders = [ReplaySystems::BeginTick.intern(), ReplaySystems::EndTick.intern()];
+    let fixed_main = type_of(FixedMain::run_fixed_main);
     for key in order {
         let Some(node) = graph.systems.get(*key) else { continue };
         let system = || node.system().name().to_string();
         let may_read_clocks = reads.may_read_frame_clocks.iter().any(|set| is_in(*key, set));
-        // In the outermost schedule they are the borders, and Bevy's own.
-        let is_outermost = schedule == FixedMain.intern();
-        if matches!(node.access(), SystemAccess::Exclusive) && !is_outermost && !is_sync_point(graph, *key) {
-            writers.extend(authoritative.iter().map(|(_, name)| (name.clone(), format!("{} (exclusive)", system()))));
+        let is_borders = borders.iter().any(|border| is_in(*key, border)) || node.system().system_type() == fixed_main;
+        if node.access().is_exclusive() && !is_borders && !is_sync_point(graph, *key) {
+            exclusive.push(system());
         }
         for access in conditions(*key).into_iter().chain([node.access()]) {
             let SystemAccess::Shared(shared) = access else { continue };
@@ -162,4 +168,6 @@ pub(super) fn note<'a>(
     reads.uses.push((schedule, uses));
     reads.writers.retain(|(label, _)| *label != schedule);
     reads.writers.push((schedule, writers));
+    reads.exclusive.retain(|(label, _)| *label != schedule);
+    reads.exclusive.push((schedule, exclusive));
 }

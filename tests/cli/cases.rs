@@ -94,7 +94,7 @@ fn edited_input_is_told_with_its_tick() -> Outcome {
     assert_eq!(code, 1, "{out}");
     assert!(out.contains("diverged at tick 4 (0.06 s)"), "{out}");
     assert!(out.contains("inputs of this tick  Steer(x: 9)"), "{out}");
-    let causes = "the game has changed or does not repeat itself (`audit` says why), or an input of tick 4 or before was altered";
+    let causes = "the game does not repeat itself (an audit names where), or it has changed since the recording, or an input of tick 4 or before was altered";
     assert!(out.contains(causes), "{out}");
     Ok(())
 }

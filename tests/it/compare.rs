@@ -1,6 +1,7 @@
 //! What a comparison says, by what there is to compare: roots, types, values, or a second app.
 
 use crate::game::{Outcome, headless};
+use bevy_app::FixedMain;
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
 use bevy_replay::prelude::*;
@@ -96,25 +97,42 @@ fn values_say_the_entity_the_field_and_both_values_too() -> Outcome {
 }
 
 #[test]
-fn systems_that_may_write_it_are_named_and_exclusive_ones_too() -> Outcome {
-    #[derive(Resource)]
-    struct Pace(i32);
-    fn walk(pace: Res<Pace>, mut hero: Single<&mut Hero>) {
-        hero.x += pace.0;
+fn systems_that_may_write_it_are_named_and_exclusive_ones_after_them() -> Outcome {
+    #[derive(Resource, Clone, Copy)]
+    struct Rates {
+        pace: i32,
+        points: i32,
     }
-    fn look(_: Single<&Hero>) {}
+    /// No system has it as a parameter.
+    #[derive(Resource, Canonical)]
+    struct Score(i32);
     fn cheat(_: &mut World) {}
-    let game = |pace| {
+    fn look(_: Single<&Hero>, mut commands: Commands) {
+        commands.queue(|_: &mut World| {}); // so that there is a sync point, which is no system of the game
+    }
+    fn walk(rates: Res<Rates>, mut hero: Single<&mut Hero>) {
+        hero.x += rates.pace;
+    }
+    fn score(world: &mut World) {
+        let points = world.resource::<Rates>().points;
+        world.insert_resource(Score(points));
+    }
+    let game = |pace, points| {
         move |app: &mut App| {
-            app.add_plugins(ReplayPlugin::new("writers")).register_authoritative::<Hero>().insert_resource(Pace(pace));
+            app.add_plugins(ReplayPlugin::new("writers")).insert_resource(Rates { pace, points });
+            app.register_authoritative::<Hero>().register_authoritative_resource::<Score>();
             app.add_systems(Startup, |mut commands: Commands| _ = commands.spawn(Hero::default()));
-            app.add_systems(FixedUpdate, (look, walk, cheat, walk).chain());
+            app.add_systems(FixedUpdate, (cheat, look, walk).chain()).add_systems(FixedMain, score);
         }
     };
-    let tape = headless(game(1)).detail(Detail::Values).record(2)?.tape().clone();
-    let found = headless(game(2)).compare(&tape)?.divergence.ok_or("no divergence")?;
-    let exclusive: Vec<bool> = found.writers.iter().map(|name| name.ends_with(" (exclusive)")).collect();
-    assert_eq!(exclusive, [false, true, false], "{:?}", found.writers);
+    let tape = headless(game(1, 1)).detail(Detail::Values).record(2)?.tape().clone();
+    for (pace, points, declared) in [(2, 1, 1), (1, 2, 0)] {
+        let found = headless(game(pace, points)).compare(&tape)?.divergence.ok_or("no divergence")?;
+        let (first, rest) = found.writers.split_at(declared);
+        let is_exclusive = |name: &String| name.ends_with(" (exclusive)");
+        assert!(!first.iter().any(is_exclusive) && rest.iter().all(is_exclusive), "{:?}", found.writers);
+        assert_eq!(rest.len(), 2, "{:?}", found.writers);
+    }
     Ok(())
 }
 

@@ -51,7 +51,8 @@ pub struct Divergence {
     pub streams: Vec<StreamDraws>,
     /// The first system whose effect differs, where both runs were watched.
     pub first_wrong: Option<FirstWrong>,
-    /// The systems that may write what differs first; known where one run is at hand.
+    /// The systems that may write what differs first; known where one run is at hand. Exclusive ones come last, and end in
+    /// ` (exclusive)`.
     pub writers: Vec<String>,
     /// The source line that wrote what differs first, where Bevy knows it.
     pub written_at: Option<String>,
